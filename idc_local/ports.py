@@ -1,0 +1,113 @@
+"""The interfaces that use cases depend on; adapters in ``backends`` and ``readers`` implement them.
+
+Layer 1: nothing here does anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from idc_local.types import Document, FloatArray, IntArray
+
+
+class TokenCounter(Protocol):
+    """Counts the embedder's word pieces."""
+
+    def count(self, texts: Sequence[str]) -> IntArray:
+        """int64 [len(texts)]: word pieces of each text, without special tokens, never truncated."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names model files, prompts and precision; vectors with different fingerprints never mix."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """d of the vectors."""
+        ...
+
+    def encode_documents(self, texts: Sequence[str]) -> FloatArray:
+        """float32 [len(texts), d], unit rows; row i belongs to texts[i] and depends on nothing else."""
+        ...
+
+    def encode_queries(self, texts: Sequence[str]) -> FloatArray:
+        """The same for queries and intents, with the model's query prompt where it has one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """One prompt to complete: ``seed`` fixes the sampling of this request alone."""
+
+    prompt: str
+    seed: int
+
+
+class TextGenerator(Protocol):
+    """Completes prompts with a local language model."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model file and everything that changes its output."""
+        ...
+
+    def generate(
+        self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str
+    ) -> list[str]:
+        """Completions of ``prefix + request.prompt`` in the order of ``requests``.
+
+        The prefix is evaluated once and shared. Each text ends before ``stop``, at the model's end token or
+        after ``max_tokens``. Same prefix, requests and seeds give the same texts.
+        """
+        ...
+
+
+class Progress(Protocol):
+    """Told how far a stage is; draws, or does not."""
+
+    def start(self, stage: str, total: int | None, unit: str) -> None:
+        """A stage begins; ``total`` None when its end is unknown."""
+        ...
+
+    def advance(self, amount: int = 1, detail: str = "") -> None:
+        """``amount`` more units of the stage are done."""
+        ...
+
+    def finish(self) -> None:
+        """The stage is over."""
+        ...
+
+
+class Reader(Protocol):
+    """Reads one family of formats. A format is one module in ``readers`` that offers one of these."""
+
+    media_types: tuple[str, ...]
+    suffixes: tuple[str, ...]
+
+    def read(self, data: bytes, path: str, media_type: str) -> Document:
+        """The document in ``data``; raises InputError, naming ``path``, for input that is not of the format."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file found below the roots: its name as shown, its place, and what tells whether it changed."""
+
+    path: str
+    real: Path
+    size: int
+    mtime_ns: int
+
+
+class SourceWalker(Protocol):
+    """Finds files to read, in a fixed order."""
+
+    def __call__(self, roots: Sequence[Path]) -> Iterator[SourceFile]: ...
