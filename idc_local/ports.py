@@ -31,7 +31,7 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """d of the vectors."""
+        """Length d of the vectors."""
         ...
 
     def encode_documents(self, texts: Sequence[str]) -> FloatArray:
@@ -59,9 +59,7 @@ class TextGenerator(Protocol):
         """Names the model file and everything that changes its output."""
         ...
 
-    def generate(
-        self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str
-    ) -> list[str]:
+    def generate(self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str) -> list[str]:
         """Completions of ``prefix + request.prompt`` in the order of ``requests``.
 
         The prefix is evaluated once and shared. Each text ends before ``stop``, at the model's end token or
@@ -110,4 +108,6 @@ class SourceFile:
 class SourceWalker(Protocol):
     """Finds files to read, in a fixed order."""
 
-    def __call__(self, roots: Sequence[Path]) -> Iterator[SourceFile]: ...
+    def __call__(self, roots: Sequence[Path]) -> Iterator[SourceFile]:
+        """Files below ``roots``, each once."""
+        ...

@@ -198,7 +198,7 @@ class CutReason:
 
 @dataclass(frozen=True, slots=True)
 class Segmentation:
-    """Half-open sentence ranges in order, int64 [k, 2]. They partition 0..n, save for ``sliding``, where they overlap."""
+    """Half-open sentence ranges in order, int64 [k, 2]: a partition of 0..n, save for ``sliding``, where they overlap."""
 
     ranges: IntArray
     score: float = 0.0
@@ -284,7 +284,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of ``doctor`` or ``verify``: status is ``ok``, ``warn`` or ``fail``; ``fix`` is the command that mends it."""
+    """One line of ``doctor`` or ``verify``: status ``ok``, ``warn`` or ``fail``; ``fix`` is the command that mends it."""
 
     name: str
     status: str
@@ -319,7 +319,8 @@ class SourceRecord:
     """What an index knows of one source file. ``document_id`` is empty where nothing could be read of it.
 
     ``reason`` is empty for a file that was read; otherwise why its newest state was skipped, in which case
-    ``document_id`` names the last good version, if there is one.
+    ``document_id`` names the last good version, if there is one. ``root`` is the absolute folder that ``path`` is
+    relative to (empty for standard input).
     """
 
     path: str
@@ -330,6 +331,7 @@ class SourceRecord:
     encoding: str = ""
     reason: str = ""
     hint: str = ""
+    root: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,123 @@
+"""The filter language of search: what it means, without looking anything up.
+
+``path:GLOB``  the path, its file name, or a folder above it matches (``*`` crosses folders)
+``type:NAME``  media type or file suffix: ``type:markdown``, ``type:md``, ``type:html``
+``word``       the passage holds the word (any inflection)
+``"a phrase"`` the passage holds the phrase, case and white space aside
+A leading ``-`` turns any of them round. All conditions must hold, save that several ``path:`` or several ``type:``
+conditions are alternatives.
+
+Layer 1, pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from idc_local.errors import UsageError
+
+_TOKEN = re.compile(r'\s*(?P<minus>-?)(?:(?P<field>[A-Za-z]+):)?(?:"(?P<quoted>[^"]*)"|(?P<bare>[^\s"]+))')
+_FIELDS = ("path", "type")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A parsed filter expression; empty tuples mean no condition."""
+
+    paths: tuple[str, ...] = ()
+    not_paths: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    not_types: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    not_words: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    not_phrases: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """True where everything passes."""
+        return self == Filter()
+
+
+def parse_filter(expression: str) -> Filter:
+    """The filter that ``expression`` describes.
+
+    Raises:
+        UsageError: an unknown field, a missing value, or an unclosed quotation mark.
+    """
+    found: dict[str, list[str]] = {}
+    position = 0
+    while expression[position:].strip():
+        match = _TOKEN.match(expression, position)
+        if match is None:
+            raise UsageError(
+                f"filter not understood at: {expression[position:].strip()}",
+                hint='close the quotation mark: "a phrase"',
+            )
+        key, value = _condition(match)
+        found.setdefault(key, []).append(value)
+        position = match.end()
+    return Filter(**{key: tuple(values) for key, values in found.items()})
+
+
+def _condition(match: re.Match[str]) -> tuple[str, str]:
+    field = (match["field"] or "").lower()
+    if field and field not in _FIELDS:
+        if match["bare"] is None:
+            raise UsageError(f"unknown filter field: {field}", hint='use path:GLOB, type:NAME, word, -word or "phrase"')
+        raise UsageError(
+            f"unknown filter: {match.group().strip()}",
+            hint='use path:GLOB, type:NAME, word, -word or "phrase"',
+        )
+    value = match["quoted"] if match["quoted"] is not None else match["bare"]
+    if not value.strip():
+        raise UsageError("empty filter condition", hint='use path:GLOB, type:NAME, word, -word or "phrase"')
+    kind = f"{field}s" if field else ("phrases" if match["quoted"] is not None else "words")
+    return (f"not_{kind}" if match["minus"] else kind), value
+
+
+def path_matches(path: str, pattern: str) -> bool:
+    """True where ``pattern`` is the path, its file name, a folder above it, or a glob for one of these.
+
+    >>> [path_matches("manuals/pump.md", pattern) for pattern in ("pump.md", "manuals", "man*", "ump.md")]
+    [True, True, True, False]
+    """
+    pattern = pattern.removeprefix("./").rstrip("/") or "*"
+    name = path.rsplit("/", 1)[-1]
+    if pattern in (path, name) or path.startswith(pattern + "/"):
+        return True
+    return (
+        fnmatchcase(path, pattern)
+        or ("/" not in pattern and fnmatchcase(name, pattern))
+        or fnmatchcase(path, f"{pattern}/*")
+    )
+
+
+def type_matches(path: str, media_type: str, name: str) -> bool:
+    """True where ``name`` is the media type, its last part, or the suffix of the path."""
+    name = name.lower().lstrip(".")
+    kind = media_type.lower()
+    return name in (kind, kind.rsplit("/", 1)[-1]) or path.lower().endswith(f".{name}")
+
+
+def folded(text: str) -> str:
+    """Text as phrases compare it: case-folded, every run of white space one space."""
+    return " ".join(text.casefold().split())
+
+
+def source_passes(paths: Sequence[str], media_type: str, wanted: Filter) -> bool:
+    """True where one of a document's ``paths`` meets the conditions on path and type."""
+    return any(_one_passes(path, media_type, wanted) for path in paths)
+
+
+def _one_passes(path: str, media_type: str, wanted: Filter) -> bool:
+    if wanted.paths and not any(path_matches(path, pattern) for pattern in wanted.paths):
+        return False
+    if wanted.types and not any(type_matches(path, media_type, name) for name in wanted.types):
+        return False
+    return not any(path_matches(path, pattern) for pattern in wanted.not_paths) and not any(
+        type_matches(path, media_type, name) for name in wanted.not_types
+    )

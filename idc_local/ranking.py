@@ -1,0 +1,105 @@
+"""How signals become a ranking: dense and sentence cosines, the intent boost, BM25, their fusion, and the best span.
+
+Pure functions over arrays of candidates, shared by search and evaluation. Layer 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from idc_local.types import FloatArray, IntArray, Span
+
+
+@dataclass(frozen=True, slots=True)
+class RankingWeights:
+    """Weights of the signals.
+
+    dense, lexical: the fusion of the two normalised scores. sentence: share of the best sentence in the dense
+    score, the rest is the chunk vector's. intent: gain of the intent boost. candidates: how many rows each list
+    (chunks, intents, BM25) offers for exact scoring.
+    """
+
+    dense: float = 0.6
+    lexical: float = 0.4
+    sentence: float = 0.5
+    intent: float = 0.1
+    candidates: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Raw signals of c candidates for one query, each float32 [c].
+
+    dense: cosine with the chunk vector. sentence: cosine with the best sentence. intent: cosine with the best intent,
+    NaN where the chunk has none. lexical: BM25, 0 where no term matches.
+    """
+
+    dense: FloatArray
+    sentence: FloatArray
+    intent: FloatArray
+    lexical: FloatArray
+
+
+def segment_max(values: FloatArray, offsets: IntArray) -> FloatArray:
+    """Largest value of each run: values float32 [s], offsets int64 [r + 1] → float32 [r], NaN for an empty run."""
+    result = np.full(offsets.shape[0] - 1, np.nan, dtype=np.float32)
+    filled = np.flatnonzero(offsets[1:] > offsets[:-1])
+    if filled.size:
+        result[filled] = np.maximum.reduceat(values, offsets[:-1][filled])
+    return result
+
+
+def min_max(values: FloatArray) -> FloatArray:
+    """Values scaled to 0…1 over the candidates; all equal gives 1 where positive, else 0."""
+    if not values.size:
+        return values
+    low, high = float(values.min()), float(values.max())
+    if high - low < 1e-12:
+        return np.full_like(values, 1.0 if high > 0 else 0.0)
+    return (values - np.float32(low)) / np.float32(high - low)
+
+
+def dense_score(signals: Signals, weights: RankingWeights) -> FloatArray:
+    """Dense score float32 [c]: (1 − s)·chunk + s·sentence + γ·max(0, intent − mix).
+
+    The boost can only help: a chunk without intents, or with unfitting ones, keeps its mix.
+    """
+    mix = (1.0 - weights.sentence) * signals.dense + weights.sentence * signals.sentence
+    gain = np.where(np.isnan(signals.intent), 0.0, np.maximum(0.0, signals.intent - mix))
+    return (mix + weights.intent * gain).astype(np.float32)
+
+
+def fuse(signals: Signals, weights: RankingWeights) -> FloatArray:
+    """Fused score float32 [c]: weighted sum of dense score and BM25, each min-max normalised over the candidates."""
+    dense = min_max(dense_score(signals, weights))
+    return weights.dense * dense + weights.lexical * min_max(signals.lexical)
+
+
+def top_k(scores: FloatArray, ids: Sequence[str], k: int) -> IntArray:
+    """Positions of the k best scores, best first; ties, to 6 decimals, by ascending id."""
+    rounded = np.round(scores.astype(np.float64), 6)
+    order = sorted(range(len(ids)), key=lambda position: (-rounded[position], ids[position]))
+    return np.asarray(order[:k], dtype=np.int64)
+
+
+def best_run(similarities: FloatArray, threshold: float) -> Span:
+    """Half-open run of sentences with the largest sum of (similarity − threshold): Kadane's algorithm.
+
+    similarities: float32 [s], s ≥ 1. Where no sentence exceeds the threshold the run is the best sentence alone;
+    of equal runs the first, and of those the shortest, wins.
+
+    >>> best_run(np.array([0.1, 0.5, 0.4, 0.1, 0.3], dtype=np.float32), 0.3)
+    Span(start=1, end=3)
+    """
+    best = (-np.inf, 0, 1)
+    total, begin = 0.0, 0
+    for position, gain in enumerate((similarities.astype(np.float64) - threshold).tolist()):
+        if total <= 0.0:
+            total, begin = 0.0, position
+        total += gain
+        if total > best[0] + 1e-12:
+            best = (total, begin, position + 1)
+    return Span(best[1], best[2])
