@@ -53,7 +53,7 @@ class Settings:
 
 
 Parser = Callable[[Any, Path], Any]
-"""Turns a raw value, and the folder that relative paths stand in, into a setting; raises ValueError with what is wanted."""
+"""Turns a raw value, and the folder that relative paths stand in, into a setting; ValueError says what is wanted."""
 
 
 def _path(value: object, base: Path) -> Path:
