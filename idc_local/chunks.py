@@ -1,0 +1,101 @@
+"""From a segmentation to chunks: spans, headings, places, table headers, and which intents belong to which chunk.
+
+Layer 1, pure.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from idc_local.fingerprint import chunk_id
+from idc_local.terms import lexical_terms
+from idc_local.types import BlockKind, Chunk, Document, FloatArray, IntArray, Intent, Segmentation, Sentences
+
+HEADING_SEPARATOR = " > "
+
+
+def build_chunks(
+    document: Document, sentences: Sentences, segmentation: Segmentation, intents: tuple[Intent, ...]
+) -> tuple[tuple[Chunk, ...], IntArray]:
+    """Chunks of ``segmentation`` in order, and int64 [m]: the chunk of each intent (the first that holds its evidence)."""
+    owner = intent_chunks(sentences, segmentation.ranges, intents)
+    chunks = []
+    for number, (first, last) in enumerate(segmentation.ranges.tolist()):
+        mine = tuple(intents[place] for place in np.flatnonzero(owner == number))
+        chunks.append(_build_chunk(document, sentences, first, last, mine))
+    return tuple(chunks), owner
+
+
+def intent_chunks(sentences: Sentences, ranges: IntArray, intents: tuple[Intent, ...]) -> IntArray:
+    """int64 [m]: for each intent the first chunk whose span holds the start of its evidence."""
+    if not intents:
+        return np.zeros(0, dtype=np.int64)
+    ends = sentences.ends[ranges[:, 1] - 1]
+    starts = np.array([intent.evidence.start for intent in intents], dtype=np.int64)
+    return np.searchsorted(ends, starts, side="right").astype(np.int64)
+
+
+def _build_chunk(document: Document, sentences: Sentences, first: int, last: int, intents: tuple[Intent, ...]) -> Chunk:
+    start, end = int(sentences.starts[first]), int(sentences.ends[last - 1])
+    text = document.text[start:end]
+    visible = start + len(text) - len(text.lstrip())
+    final = max(visible, start + len(text.rstrip()) - 1)
+    return Chunk(
+        id=chunk_id(document.id, start, end, text),
+        document_id=document.id,
+        path=document.path,
+        start=start,
+        end=end,
+        text=text,
+        heading=HEADING_SEPARATOR.join(_headings(document, sentences, first)),
+        page=document.page_at(visible),
+        line_start=document.line_at(visible),
+        line_end=document.line_at(final),
+        tokens=int(sentences.tokens[first:last].sum()),
+        context=_table_header(document, sentences, first),
+        intents=intents,
+    )
+
+
+def _headings(document: Document, sentences: Sentences, first: int) -> tuple[str, ...]:
+    if not document.blocks:
+        return ()
+    return document.blocks[int(sentences.block[first])].headings
+
+
+def _table_header(document: Document, sentences: Sentences, first: int) -> str:
+    """Header row of the table that the chunk begins in the middle of, else empty."""
+    if not document.blocks:
+        return ""
+    block = document.blocks[int(sentences.block[first])]
+    if block.kind is not BlockKind.TABLE or block.header is None or sentences.starts[first] < block.header.end:
+        return ""
+    return document.text[block.header.start : block.header.end].strip()
+
+
+def lexical_text(chunk: Chunk) -> str:
+    """What BM25 sees of a chunk: its heading path, its table header and its text."""
+    return "\n".join(part for part in (chunk.heading, chunk.context, chunk.text) if part)
+
+
+def chunk_terms(chunk: Chunk, language: str) -> tuple[str, ...]:
+    """Lexical terms of a chunk in order."""
+    return tuple(lexical_terms(lexical_text(chunk), language))
+
+
+def mean_vectors(sentence_vectors: FloatArray, ranges: IntArray) -> FloatArray:
+    """Unit mean of the sentence vectors of each range: float32 [n, d], int64 [k, 2] → float32 [k, d]."""
+    if not ranges.shape[0]:
+        return np.zeros((0, sentence_vectors.shape[1]), dtype=np.float32)
+    totals = np.zeros((sentence_vectors.shape[0] + 1, sentence_vectors.shape[1]), dtype=np.float64)
+    np.cumsum(sentence_vectors, axis=0, dtype=np.float64, out=totals[1:])
+    return unit_rows(totals[ranges[:, 1]] - totals[ranges[:, 0]])
+
+
+def unit_rows(vectors: np.ndarray) -> FloatArray:
+    """Rows scaled to unit length, float32; a zero row becomes the first axis, so that every row is a unit vector."""
+    result = np.array(vectors, dtype=np.float64)
+    norms = np.linalg.norm(result, axis=1)
+    if result.shape[0]:
+        result[norms < 1e-12, 0] = 1.0
+    return (result / np.maximum(np.linalg.norm(result, axis=1, keepdims=True), 1e-12)).astype(np.float32)

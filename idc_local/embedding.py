@@ -1,0 +1,72 @@
+"""Vectors through the index's cache: no text is embedded twice, and the model loads only when a text is new.
+
+Layer 3: takes ports, never prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from idc_local.fingerprint import vector_key
+from idc_local.ports import Embedder, Progress
+from idc_local.types import FloatArray
+
+SLICE = 1024
+"""Texts embedded between two commits: a run that is interrupted keeps what it has done."""
+
+
+class VectorCache(Protocol):
+    """Keeps vectors by the key of their text."""
+
+    def vectors(self, keys: Sequence[str]) -> Mapping[str, FloatArray]:
+        """Known vectors, float32 [d], by key."""
+        ...
+
+    def put_vectors(self, keys: Sequence[str], vectors: FloatArray) -> None:
+        """Keeps vectors [len(keys), d]."""
+        ...
+
+
+class CachedEmbedder:
+    """Embeds texts of documents and intents; ``embedded`` counts those that were not in the cache."""
+
+    def __init__(self, load: Callable[[], Embedder], cache: VectorCache, dimension: int, progress: Progress) -> None:
+        self._load = load
+        self._cache = cache
+        self._dimension = dimension
+        self._progress = progress
+        self.embedded = 0
+
+    def encode_documents(self, texts: Sequence[str]) -> FloatArray:
+        """float32 [len(texts), d], unit rows, in the order of ``texts``."""
+        return self._encode(texts, "", lambda missing: self._load().encode_documents(missing))
+
+    def encode_queries(self, texts: Sequence[str]) -> FloatArray:
+        """The same, as queries."""
+        return self._encode(texts, "query\0", lambda missing: self._load().encode_queries(missing))
+
+    def _encode(self, texts: Sequence[str], kind: str, encode: Callable[[list[str]], FloatArray]) -> FloatArray:
+        keys = [vector_key(kind + text) for text in texts]
+        result = np.zeros((len(texts), self._dimension), dtype=np.float32)
+        for start in range(0, len(texts), SLICE):
+            part = slice(start, start + SLICE)
+            known = self._known(keys[part], texts[part], encode)
+            for place, key in enumerate(keys[part], start=start):
+                result[place] = known[key]
+            self._progress.advance(0, f"{min(start + SLICE, len(texts))}/{len(texts)} embedded")
+        return result
+
+    def _known(
+        self, keys: Sequence[str], texts: Sequence[str], encode: Callable[[list[str]], FloatArray]
+    ) -> Mapping[str, FloatArray]:
+        known = dict(self._cache.vectors(keys))
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if missing:
+            vectors = encode(list(missing.values()))
+            self._cache.put_vectors(list(missing), vectors)
+            self.embedded += len(missing)
+            known.update(zip(missing, vectors, strict=True))
+        return known

@@ -1,0 +1,170 @@
+"""Answering queries from one generation of an index. A use case: takes ports, returns hits, never prints.
+
+Candidates come from three lists (chunk vectors, intent vectors, BM25), each filtered before its top rows are taken;
+every candidate is then scored exactly on all signals, its sentences included, and the scores are fused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from idc_local.filters import Filter, folded, parse_filter, source_passes
+from idc_local.ranking import RankingWeights, Signals, best_run, fuse, segment_max, top_k
+from idc_local.store import Snapshot
+from idc_local.terms import query_terms
+from idc_local.types import AnswerSpan, BoolArray, Chunk, Explain, FloatArray, Hit, IntArray, Query
+
+
+class QueryEncoder(Protocol):
+    """Turns queries into unit vectors."""
+
+    def encode_queries(self, texts: Sequence[str]) -> FloatArray:
+        """float32 [len(texts), d], unit rows."""
+        ...
+
+
+class Searcher:
+    """Searches one snapshot. Not thread-safe; the snapshot's owner closes it."""
+
+    def __init__(self, snapshot: Snapshot, encoder: QueryEncoder, weights: RankingWeights) -> None:
+        self._snapshot = snapshot
+        self._encoder = encoder
+        self._weights = weights
+        self._languages = sorted(set(snapshot.languages))
+        self._sources = snapshot.sources()
+
+    @property
+    def generation(self) -> int:
+        """The generation that every answer comes from."""
+        return self._snapshot.generation
+
+    @property
+    def size(self) -> int:
+        """Chunks in the index."""
+        return self._snapshot.size
+
+    def search(self, query: Query, k: int) -> list[Hit]:
+        """The ``k`` best chunks for ``query``, best first; fewer where fewer pass its filter.
+
+        Raises:
+            UsageError: the filter expression is not understood.
+        """
+        allowed = self._allowed(parse_filter(query.filter))
+        if k <= 0 or not self.size or (allowed is not None and not allowed.any()):
+            return []
+        vector = self._encoder.encode_queries([query.text])[0]
+        terms = query_terms(query.text, self._languages)
+        rows = self._candidates(vector, terms, allowed)
+        signals, similarities, offsets = self._signals(vector, terms, rows)
+        fused = fuse(signals, self._weights)
+        order = top_k(fused, [self._snapshot.chunk_ids[row] for row in rows], k)
+        chunks = self._snapshot.chunks(rows[order].tolist())
+        hits = []
+        for rank, (position, chunk) in enumerate(zip(order.tolist(), chunks, strict=True), start=1):
+            own = similarities[offsets[position] : offsets[position + 1]]
+            spans = self._snapshot.sentence_spans(int(rows[position]))
+            hits.append(self._hit(chunk, rank, _explain(signals, fused, position), answer_span(chunk, own, spans)))
+        return hits
+
+    def _hit(self, chunk: Chunk, rank: int, explain: Explain, span: AnswerSpan) -> Hit:
+        source = self._sources.get(chunk.path)
+        others = tuple(path for path in self._snapshot.paths_of_document(chunk.document_id) if path != chunk.path)
+        return Hit(chunk, rank, explain.fused, span, explain, source.sha256 if source else "", others)
+
+    def _candidates(self, vector: FloatArray, terms: Sequence[str], allowed: BoolArray | None) -> IntArray:
+        count = self._weights.candidates
+        lists = [self._snapshot.dense(vector, count, allowed)[1], self._snapshot.lexical(terms, count, allowed)[1]]
+        if self._weights.intent > 0:
+            lists.append(self._snapshot.intent(vector, count, allowed)[1])
+        return np.unique(np.concatenate(lists)).astype(np.int64)
+
+    def _signals(
+        self, vector: FloatArray, terms: Sequence[str], rows: IntArray
+    ) -> tuple[Signals, FloatArray, IntArray]:
+        """Signals of ``rows``, and the similarities of all their sentences with the offsets of each row."""
+        sentences, offsets = self._snapshot.sentence_vectors(rows)
+        similarities = sentences @ vector
+        intents, intent_offsets = self._snapshot.intent_vectors(rows)
+        signals = Signals(
+            dense=self._snapshot.chunk_vectors(rows) @ vector,
+            sentence=segment_max(similarities, offsets),
+            intent=segment_max(intents @ vector, intent_offsets),
+            lexical=self._snapshot.lexical_scores(terms, rows),
+        )
+        return signals, similarities, offsets
+
+    def _allowed(self, wanted: Filter) -> BoolArray | None:
+        """Rows that pass, bool [size]; None where everything does."""
+        if wanted.empty:
+            return None
+        snapshot = self._snapshot
+        allowed = np.fromiter(
+            (source_passes(snapshot.paths_of(row), snapshot.media_types[row], wanted) for row in range(snapshot.size)),
+            dtype=np.bool_,
+            count=snapshot.size,
+        )
+        for word in wanted.words:
+            allowed &= self._holding(word)
+        for word in wanted.not_words:
+            allowed &= ~self._holding(word)
+        for phrase in wanted.phrases:
+            allowed &= self._holding_phrase(phrase, allowed)
+        for phrase in wanted.not_phrases:
+            allowed &= ~self._holding_phrase(phrase, allowed)
+        return allowed
+
+    def _holding(self, word: str) -> BoolArray:
+        """Rows that hold all parts of ``word`` in one of the index's languages, bool [size]."""
+        found = np.zeros(self.size, dtype=np.bool_)
+        for language in self._languages:
+            found |= self._holding_terms(query_terms(word, [language]))
+        return found
+
+    def _holding_terms(self, terms: Sequence[str]) -> BoolArray:
+        held = np.full(self.size, bool(terms))
+        for term in terms:
+            own = np.zeros(self.size, dtype=np.bool_)
+            own[self._snapshot.lexical([term], self.size, None)[1]] = True
+            held &= own
+        return held
+
+    def _holding_phrase(self, phrase: str, among: BoolArray) -> BoolArray:
+        """Rows of ``among`` whose text holds ``phrase``, bool [size]."""
+        rows = np.flatnonzero(among)
+        wanted = folded(phrase)
+        found = np.zeros(self.size, dtype=np.bool_)
+        for row, chunk in zip(rows.tolist(), self._snapshot.chunks(rows.tolist()), strict=True):
+            found[row] = wanted in folded(chunk.text)
+        return found
+
+
+def answer_span(chunk: Chunk, similarities: FloatArray, spans: IntArray) -> AnswerSpan:
+    """Best run of the chunk's sentences, white space at its ends left out.
+
+    similarities: float32 [s], cosines of query and sentence. spans: int64 [s, 2], the sentences in code points.
+    """
+    run = best_run(similarities, span_threshold(similarities))
+    start, end = int(spans[run.start, 0]), int(spans[run.end - 1, 1])
+    text = chunk.text[start - chunk.start : end - chunk.start]
+    lead = len(text) - len(text.lstrip())
+    text = text.strip()
+    return AnswerSpan(start + lead, start + lead + len(text), text)
+
+
+def span_threshold(similarities: FloatArray) -> float:
+    """Similarity that a sentence must exceed to lengthen the answer: a share of the best one's."""
+    return float(similarities.max()) * 0.8
+
+
+def _explain(signals: Signals, fused: FloatArray, position: int) -> Explain:
+    intent = float(signals.intent[position])
+    return Explain(
+        dense=round(float(signals.dense[position]), 6),
+        sentence=round(float(signals.sentence[position]), 6),
+        intent=None if np.isnan(intent) else round(intent, 6),
+        bm25=round(float(signals.lexical[position]), 6),
+        fused=round(float(fused[position]), 6),
+    )

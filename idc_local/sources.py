@@ -1,0 +1,106 @@
+"""What an indexing run has to do: files found on disk against files that the index knows.
+
+Layer 3: looks at names, sizes and times; reads no content.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from idc_local.errors import InputError
+from idc_local.ports import SourceFile
+from idc_local.readers.walk import walk
+from idc_local.types import Skip, SourceRecord
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file below a root: ``root`` is the absolute folder that ``file.path`` is relative to."""
+
+    file: SourceFile
+    root: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Files to look into, paths that are gone, and files that cannot be read at all."""
+
+    found: tuple[Found, ...]
+    removed: tuple[str, ...]
+    skipped: tuple[Skip, ...]
+
+
+def plan_sources(roots: Sequence[Path], known: Mapping[str, SourceRecord]) -> Plan:
+    """What is below ``roots``, under names that are unique in the index, and which known files are gone.
+
+    Raises:
+        InputError: a root does not exist.
+    """
+    found: dict[str, Found] = {}
+    seen: set[Path] = set()
+    skipped: list[Skip] = []
+    absolute = sorted({os.path.abspath(root) for root in roots})
+    for root in map(Path, absolute):
+        if not os.path.lexists(root):
+            raise InputError(f"{root} does not exist", hint="check the path")
+        files, left_out = _walk(root)
+        skipped.extend(left_out)
+        fresh = [file for file in files if file.real not in seen]
+        seen.update(file.real for file in fresh)
+        found.update((entry.file.path, entry) for entry in _named(root, fresh, known, found))
+    removed = [path for path, record in known.items() if path not in found and _below(record, absolute)]
+    unreadable = {skip.path for skip in skipped}
+    return Plan(tuple(found.values()), tuple(sorted(set(removed) - unreadable)), tuple(skipped))
+
+
+def _walk(root: Path) -> tuple[list[SourceFile], list[Skip]]:
+    files: list[SourceFile] = []
+    skipped: list[Skip] = []
+    for entry in walk([root]):
+        if isinstance(entry, Skip):
+            skipped.append(entry)
+        else:
+            files.append(entry)
+    return files, skipped
+
+
+def _named(
+    root: Path, files: Sequence[SourceFile], known: Mapping[str, SourceRecord], found: Mapping[str, Found]
+) -> Iterable[Found]:
+    """Files under names that no file of another root has: relative to ``root``, or to a folder above it."""
+    base = root if root.is_dir() else root.parent
+    outer = [Path(record.root) for record in known.values() if record.root]
+    containing = [folder for folder in outer if folder == base or folder in base.parents]
+    home = min(containing, key=lambda folder: len(folder.parts)) if containing else base
+    while True:
+        prefix = base.relative_to(home)
+        entries = [Found(replace(file, path=_join(prefix, file.path)), str(home)) for file in files]
+        if home == home.parent or not any(_taken(entry, known, found) for entry in entries):
+            return entries
+        home = home.parent
+
+
+def _join(prefix: Path, path: str) -> str:
+    return str(PurePosixPath(prefix.as_posix()) / path)
+
+
+def _taken(entry: Found, known: Mapping[str, SourceRecord], found: Mapping[str, Found]) -> bool:
+    """True where another file already has the entry's name."""
+    record, other = known.get(entry.file.path), found.get(entry.file.path)
+    real = os.path.join(entry.root, entry.file.path)
+    if other is not None and os.path.join(other.root, other.file.path) != real:
+        return True
+    return record is not None and os.path.join(record.root, record.path) != real
+
+
+def _below(record: SourceRecord, roots: Sequence[str]) -> bool:
+    """True where the known file lies in one of the roots, or is one."""
+    if not record.root:
+        return False
+    real = os.path.join(record.root, record.path)
+    return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
