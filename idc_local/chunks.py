@@ -17,7 +17,7 @@ HEADING_SEPARATOR = " > "
 def build_chunks(
     document: Document, sentences: Sentences, segmentation: Segmentation, intents: tuple[Intent, ...]
 ) -> tuple[tuple[Chunk, ...], IntArray]:
-    """Chunks of ``segmentation`` in order, and int64 [m]: the chunk of each intent (the first that holds its evidence)."""
+    """Chunks of ``segmentation`` in order, and int64 [m]: the chunk of each intent (see ``intent_chunks``)."""
     owner = intent_chunks(sentences, segmentation.ranges, intents)
     chunks = []
     for number, (first, last) in enumerate(segmentation.ranges.tolist()):

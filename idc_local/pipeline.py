@@ -25,8 +25,8 @@ from idc_local.types import (
     FloatArray,
     IndexedDocument,
     Limits,
-    SegmentInput,
     Segmentation,
+    SegmentInput,
     Sentences,
 )
 
