@@ -73,7 +73,7 @@ def _condition(match: re.Match[str]) -> tuple[str, str]:
             hint='use path:GLOB, type:NAME, word, -word or "phrase"',
         )
     value = match["quoted"] if match["quoted"] is not None else match["bare"]
-    if not value.strip():
+    if not value.strip() or (not field and value.rstrip(":").lower() in _FIELDS and value.endswith(":")):
         raise UsageError("empty filter condition", hint='use path:GLOB, type:NAME, word, -word or "phrase"')
     kind = f"{field}s" if field else ("phrases" if match["quoted"] is not None else "words")
     return (f"not_{kind}" if match["minus"] else kind), value

@@ -1,0 +1,81 @@
+"""Ranking arithmetic against hand-worked values and brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from idc_local.ranking import RankingWeights, Signals, best_run, dense_score, fuse, min_max, segment_max, top_k
+from idc_local.types import FloatArray
+
+
+def floats(*values: float) -> FloatArray:
+    return np.array(values, dtype=np.float32)
+
+
+def test_segment_max_by_hand() -> None:
+    result = segment_max(floats(1, 5, 2, -3), np.array([0, 2, 2, 4]))
+    assert result[0] == 5
+    assert np.isnan(result[1])
+    assert result[2] == 2
+
+
+@given(st.lists(st.lists(st.floats(-1, 1, width=32), max_size=4), max_size=8))
+def test_segment_max_equals_a_loop(runs: list[list[float]]) -> None:
+    flat = floats(*[value for run in runs for value in run])
+    offsets = np.cumsum([0, *map(len, runs)])
+    result = segment_max(flat, offsets)
+    for value, run in zip(result.tolist(), runs, strict=True):
+        assert value == max(run) if run else np.isnan(value)
+
+
+def test_min_max_scales_and_survives_equal_values() -> None:
+    assert min_max(floats(2, 4, 3)).tolist() == [0, 1, 0.5]
+    assert min_max(floats(3, 3)).tolist() == [1, 1]
+    assert min_max(floats(0, 0)).tolist() == [0, 0]
+    assert min_max(floats()).tolist() == []
+
+
+def signals(intent: float) -> Signals:
+    return Signals(dense=floats(0.4), sentence=floats(0.6), intent=floats(intent), lexical=floats(0))
+
+
+def test_dense_score_by_hand() -> None:
+    weights = RankingWeights(sentence=0.5, intent=0.2)
+    assert dense_score(signals(0.8), weights)[0] == pytest.approx(0.5 + 0.2 * 0.3)
+
+
+@pytest.mark.parametrize("intent", [float("nan"), -1.0, 0.2, 0.5])
+def test_an_intent_that_does_not_fit_changes_nothing(intent: float) -> None:
+    assert dense_score(signals(intent), RankingWeights(sentence=0.5, intent=0.2))[0] == pytest.approx(0.5)
+
+
+@given(st.floats(-1, 1, width=32))
+def test_the_intent_boost_never_lowers_a_score(intent: float) -> None:
+    weights = RankingWeights()
+    assert dense_score(signals(intent), weights)[0] >= dense_score(signals(float("nan")), weights)[0]
+
+
+def test_fusion_by_hand() -> None:
+    both = Signals(floats(0.2, 0.6, 0.4), floats(0.2, 0.6, 0.4), floats(*[float("nan")] * 3), floats(10, 0, 5))
+    fused = fuse(both, RankingWeights(dense=0.6, lexical=0.4, sentence=0.5))
+    assert fused.tolist() == pytest.approx([0.4, 0.6, 0.5])
+
+
+def test_ties_go_by_id() -> None:
+    assert top_k(floats(0.5, 0.9, 0.50000001, 0.1), ["c", "z", "a", "b"], 3).tolist() == [1, 2, 0]
+    assert top_k(floats(0.5), ["a"], 10).tolist() == [0]
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=9), st.floats(-1, 1, width=32))
+def test_best_run_is_the_maximum_sum(values: list[float], threshold: float) -> None:
+    run = best_run(floats(*values), threshold)
+    gains = floats(*values).astype(np.float64) - threshold
+    sums = [gains[i:j].sum() for i in range(len(values)) for j in range(i + 1, len(values) + 1)]
+    assert gains[run.start : run.end].sum() == pytest.approx(max(sums), abs=1e-9)
+
+
+def test_best_run_of_poor_sentences_is_the_best_one() -> None:
+    assert best_run(floats(0.1, 0.3, 0.2), 0.9) == (1, 2)
