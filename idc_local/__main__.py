@@ -1,0 +1,33 @@
+"""Entry point: prepares the process, then hands over to the command line."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import warnings
+from typing import NoReturn
+
+from idc_local.netguard import seal_environment
+
+
+def main() -> NoReturn:
+    """Runs ``idc-local`` with the arguments of the process, and exits."""
+    seal_environment(os.environ)
+    prepare_streams()
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    from idc_local.cli import cli
+
+    cli.main()
+
+
+def prepare_streams() -> None:
+    """Makes output UTF-8 whatever the locale says, with escapes for what UTF-8 cannot hold."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+if __name__ == "__main__":
+    main()

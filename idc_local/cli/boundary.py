@@ -1,0 +1,65 @@
+"""The error boundary: every failure becomes one line on stderr and an exit code; nothing else catches broadly."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+
+import click
+
+from idc_local.cli.output import to_json, write
+from idc_local.cli.session import App
+from idc_local.cli.terminal import safe
+from idc_local.errors import IdcError
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""What a shell reports for a program that ends because nobody reads its output."""
+
+
+def run(call: Callable[[], object], app: App) -> int:
+    """Runs a command line and returns its exit code; never raises."""
+    try:
+        call()
+        sys.stdout.flush()
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except BrokenPipeError:
+        _silence_stdout()
+        return BROKEN_PIPE
+    except (KeyboardInterrupt, click.Abort):
+        return _fail(app, "interrupted", "run it again; what was finished is kept", INTERRUPTED)
+    except click.ClickException as error:
+        return _fail(app, error.format_message(), _usage_hint(error), 2)
+    except IdcError as error:
+        return _fail(app, error.message, error.hint, error.exit_code)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return _fail(app, what, "run it again with --debug", 2)
+    return 0
+
+
+def _fail(app: App, what: str, hint: str, code: int) -> int:
+    what = safe(what.strip()).rstrip(".")
+    with suppress(BrokenPipeError):
+        if app.debug:
+            write(traceback.format_exc(), err=True)
+        write(f"error: {what}. hint: {safe(hint)}\n" if hint else f"error: {what}\n", err=True)
+        if app.failure is not None:
+            error = {"message": what, "hint": hint, "exit_code": code}
+            write(to_json({**app.failure, "error": error}, indent=2) + "\n")
+    return code
+
+
+def _usage_hint(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path} --help" if context is not None else "idc-local --help"
+
+
+def _silence_stdout() -> None:
+    """Lets the interpreter flush what is left into nothing when it ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

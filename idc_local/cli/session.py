@@ -1,0 +1,250 @@
+"""What all commands share: the common options, the settings and streams of one run, and how a command is declared.
+
+A command is a function of a ``Session`` and one frozen dataclass of its own options; ``Command`` brings the two
+together under the network guard. Nothing heavy is imported before a command asks for its runtime.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from idc_local.cli.output import Result, render, write
+from idc_local.cli.progress import Quiet, Reporter
+from idc_local.cli.terminal import Screen, detect_screen, safe
+from idc_local.config import FORMATS, Settings, load_settings
+from idc_local.netguard import guard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from idc_local.indexing import IndexOptions
+    from idc_local.ports import Progress
+    from idc_local.runtime import Runtime
+
+OpenRuntime = Callable[[Settings, "Progress"], "Runtime"]
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def open_runtime(settings: Settings, progress: Progress) -> Runtime:
+    """The real runtime. Imported here, because it brings the numeric libraries along."""
+    from idc_local.runtime import Runtime
+
+    return Runtime(settings, progress)
+
+
+@dataclass(slots=True)
+class App:
+    """State of one process, shared with the error boundary.
+
+    failure: what a JSON consumer gets besides the error, when a command fails; None until a JSON command runs.
+    """
+
+    open_runtime: OpenRuntime = open_runtime
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    debug: bool = False
+    failure: dict[str, Any] | None = None
+
+
+@dataclass
+class Session:
+    """One run of one command."""
+
+    app: App
+    settings: Settings
+    verbosity: int
+    command: str
+
+    @cached_property
+    def runtime(self) -> Runtime:
+        """Opened when first asked for."""
+        return self.app.open_runtime(self.settings, self.progress)
+
+    @cached_property
+    def progress(self) -> Progress:
+        """Draws on a terminal, writes lines for ``-v``, or keeps quiet."""
+        terminal = sys.stderr.isatty() and self.app.environ.get("TERM", "") != "dumb"
+        if self.verbosity < 0 or not (terminal or self.verbosity > 0):
+            return Quiet()
+        return Reporter(sys.stderr, terminal=terminal, verbose=self.verbosity > 0)
+
+    def close(self) -> None:
+        """Takes a half-drawn progress line away."""
+        if isinstance(self.__dict__.get("progress"), Reporter):
+            self.__dict__["progress"].clear()
+
+    @cached_property
+    def screen(self) -> Screen:
+        """What stdout is."""
+        return detect_screen(sys.stdout, self.app.environ)
+
+    @property
+    def wants_json(self) -> bool:
+        """True where stdout must be one JSON value, also when something fails."""
+        return self.settings.format == "json"
+
+    def emit(self, result: Result) -> None:
+        """Prints a result in the format that was asked for."""
+        for piece in render(result, self.settings.format, self.screen, terminal=sys.stdout.isatty()):
+            write(piece)
+        self.app.failure = None
+
+    def note(self, text: str) -> None:
+        """Tells people something on stderr, unless ``-q``."""
+        if self.verbosity >= 0:
+            write(f"{safe(text)}\n", err=True)
+
+    def detail(self, text: str) -> None:
+        """The same for ``-v`` only."""
+        if self.verbosity > 0:
+            self.note(text)
+
+    def expect(self, **partial: object) -> None:
+        """Names what ``--format json`` prints beside the error, should the command fail from here on."""
+        if self.wants_json:
+            self.app.failure = partial
+
+    def stop(self, code: int) -> NoReturn:
+        """Ends the command with an exit code; what there is to say has been said."""
+        raise click.exceptions.Exit(code)
+
+    def index_options(
+        self, *, max_minutes: float | None = None, retry_failed: bool = False, rebuild: bool = False
+    ) -> IndexOptions:
+        """Options for the use cases, with sizes and methods from the settings."""
+        from idc_local.indexing import IndexOptions
+        from idc_local.types import Limits
+
+        wanted = self.settings
+        return IndexOptions(
+            strategy=wanted.strategy,
+            objective=wanted.objective,
+            intents=wanted.intents,
+            limits=Limits(target_chars=wanted.target_chars, max_chars=wanted.max_chars, max_tokens=wanted.max_tokens),
+            max_minutes=max_minutes,
+            retry_failed=retry_failed,
+            rebuild=rebuild,
+        )
+
+
+def _common_options() -> list[click.Option]:
+    path = click.Path(path_type=Path)
+    return [
+        click.Option(
+            ["--index"], type=path, metavar="DIR", help="Folder of the index. [env: IDC_INDEX; default: .idc]"
+        ),
+        click.Option(["--models"], type=path, metavar="DIR", help="Folder of the models. [env: IDC_MODELS]"),
+        click.Option(["--format"], type=click.Choice(FORMATS), help="Output format. [env: IDC_FORMAT; default: text]"),
+        click.Option(["-q", "--quiet"], is_flag=True, help="No progress and no notes."),
+        click.Option(["-v", "--verbose"], is_flag=True, help="More detail, timings, and a network report."),
+        click.Option(["--config"], type=path, metavar="FILE", help="Settings file to use in place of your own."),
+        click.Option(["--debug"], is_flag=True, is_eager=True, callback=_set_debug, expose_value=False, help=_DEBUG),
+    ]
+
+
+_DEBUG = "Show the traceback of an error."
+_SETTINGS = ("index", "models", "format")
+_OVERRIDES = ("strategy", "objective", "intents", "target_chars")
+"""Options of single commands that override a setting of the same name."""
+
+
+def _set_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    app = context.find_object(App)
+    if app is not None and value:
+        app.debug = True
+
+
+class Command(click.Command):
+    """A command with the common options. Its function takes the session and an instance of ``options``.
+
+    options: frozen dataclass with a field for each of the command's own parameters. network: True for the only kind
+    of command that may use it.
+    """
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401  # whatever click.Command takes
+        options: type[Any] | None = None,
+        network: bool = False,
+        **attributes: Any,  # noqa: ANN401
+    ) -> None:
+        super().__init__(*args, **attributes)
+        self._options = options
+        self._network = network
+        self._own = len(self.params)
+        self.params.extend(_common_options())
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Builds session and options, and runs the command under the guard."""
+        app = ctx.ensure_object(App)
+        given = dict(ctx.params)
+        session = self._session(app, given, ctx.command_path)
+        own = {key: value for key, value in given.items() if key not in _OVERRIDES}
+        ctx.params = {"session": session} | ({"options": self._options(**own)} if self._options else {})
+        with guard(allow=self._network) as log:
+            try:
+                return super().invoke(ctx)
+            finally:
+                session.close()
+                session.detail(log.summary())
+
+    def _session(self, app: App, given: dict[str, Any], path: str) -> Session:
+        quiet, verbose, config = given.pop("quiet"), given.pop("verbose"), given.pop("config")
+        flags = {key: given.pop(key) for key in _SETTINGS}
+        flags |= {key: given[key] for key in _OVERRIDES if key in given}
+        settings = load_settings(flags, config=config, environ=app.environ)
+        set_threads(settings.threads)
+        app.failure = {} if settings.format == "json" else None
+        return Session(app, settings, -1 if quiet else int(verbose), path)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The command's own options first, then the common ones."""
+        rows = [(param, param.get_help_record(ctx)) for param in self.get_params(ctx)]
+        own = {id(param) for param in self.params[: self._own]}
+        for title, wanted in (("Options", True), ("Common options", False)):
+            records = [record for param, record in rows if record and (id(param) in own) is wanted]
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def set_threads(threads: int) -> None:
+    """Tells numeric libraries how many threads to use; they look when they are imported."""
+    count = str(threads or available_threads())
+    for name in THREAD_VARIABLES:
+        if threads:
+            os.environ[name] = count
+        else:
+            os.environ.setdefault(name, count)
+
+
+def available_threads() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def examples(*lines: str) -> str:
+    """Epilogue of a command's help: one example a line."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+@contextmanager
+def locating(where: str) -> Iterator[None]:
+    """Puts ``where`` before the message of an error that passes through."""
+    from idc_local.errors import IdcError
+
+    try:
+        yield
+    except IdcError as error:
+        error.message = f"{where}: {error.message}"
+        raise
