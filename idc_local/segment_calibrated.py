@@ -1,0 +1,194 @@
+"""The calibrated objective: structure, semantic dips, intents, and a convex prior on length, all in one sum.
+
+    score = sum over cuts of (structure + dip - intent_cut · spans broken - centre · mean)
+          + sum over chunks of (intent_relevance · cosines of its own intents - length · φ(characters / target)),
+    φ(r) = r - 1 - ln r
+
+φ is convex, 0 at r = 1, and tolerant of long chunks compared with short ones, so that the number of cuts follows
+the target and their places follow the rest. Similarities are only ever compared within a document: dips are
+z-scores, and each intent is paid exactly once, in the chunk that holds its evidence, so no cosine threshold exists
+and any constant in an embedder's cosines cancels.
+
+Gap features depend on the document alone; ``gap_features`` computes them once and any number of weights can be tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from idc_local.chunk_sums import VANISHING, inverse_norms, local_sums
+from idc_local.dp import Band, Float64Array, Units, build_units, explain, ranges_of, solve
+from idc_local.types import FloatArray, IntArray, Limits, Segmentation, SegmentInput, Structure
+
+EVIDENCE_RADIUS = 1
+"""Sentences on each side of an intent's evidence sentence that belong to its evidence span, inside its window."""
+_ROWS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentWeights:
+    """Weights of the calibrated objective. A gap inside a paragraph has structure 0; the others are relative to it.
+
+    length: of the length prior, per chunk.
+    item, paragraph, heading: structure of a gap between items or lines, between blocks, before a heading of level 1.
+    heading_step: what each deeper heading level takes off ``heading``.
+    dip: of the z-score of the semantic dip across a gap; ``window``: sentences on each side that it compares.
+    intent_cut: cost of a cut inside an intent's evidence span, for each such intent.
+    intent_relevance: of the cosine between an intent and the chunk that holds its evidence.
+    centre: share of the mean over the document's gaps that is taken off each gap's structure and dip; with 1, text
+        that is all paragraphs of one sentence is cut as often as text without any paragraphs.
+    """
+
+    length: float = 1.0
+    item: float = 0.2
+    paragraph: float = 0.5
+    heading: float = 1.0
+    heading_step: float = 0.1
+    dip: float = 0.25
+    window: int = 3
+    intent_cut: float = 0.1
+    intent_relevance: float = 0.0
+    centre: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class GapFeatures:
+    """What is known of the gap before each unit: arrays [u + 1], where both ends stand for no gap.
+
+    boundary, level: int64, as in ``Sentences``. dip: float64 z-scores over the gaps of the document.
+    spans: int64, evidence spans that a cut would break.
+    """
+
+    boundary: IntArray
+    level: IntArray
+    dip: Float64Array
+    spans: IntArray
+
+
+def gap_features(data: SegmentInput, units: Units, window: int) -> GapFeatures:
+    """Features of every gap between units; ``window`` as in ``SegmentWeights``."""
+    count = len(units)
+    gaps = units.bounds[1:-1] if count else units.bounds[:0]
+    boundary, level, spans = (np.zeros(count + 1, dtype=np.int64) for _ in range(3))
+    dip = np.zeros(count + 1)
+    if gaps.size:
+        boundary[1:-1] = data.sentences.boundary[gaps]
+        level[1:-1] = data.sentences.level[gaps]
+        dip[1:-1] = _z_scores(1.0 - gap_similarity(data.vectors, gaps, window))
+        spans[1:-1] = broken_spans(data)[gaps]
+    return GapFeatures(boundary, level, dip, spans)
+
+
+def gap_similarity(vectors: FloatArray, gaps: IntArray, window: int) -> Float64Array:
+    """Cosine between the means of up to ``window`` sentences before and after each gap, float64 [gaps].
+
+    A gap is the number of the sentence that it comes before. Where a mean vanishes the cosine is 0.
+    """
+    found = np.zeros(gaps.shape[0])
+    for first in range(0, gaps.shape[0], _ROWS):
+        part = gaps[first : first + _ROWS]
+        base = max(0, int(part[0]) - window)
+        last = min(vectors.shape[0], int(part[-1]) + window)
+        prefix = np.zeros((last - base + 1, vectors.shape[1]))
+        np.cumsum(vectors[base:last], axis=0, dtype=np.float64, out=prefix[1:])
+        middle = prefix[part - base]
+        left = middle - prefix[np.maximum(part - window - base, 0)]
+        right = prefix[np.minimum(part + window, last) - base] - middle
+        found[first : first + _ROWS] = _cosines(left, right)
+    return found
+
+
+def _cosines(left: Float64Array, right: Float64Array) -> Float64Array:
+    dots = np.einsum("ij,ij->i", left, right)
+    squares = np.einsum("ij,ij->i", left, left) * np.einsum("ij,ij->i", right, right)
+    return np.where(squares > VANISHING, dots / np.sqrt(np.maximum(squares, VANISHING)), 0.0)
+
+
+def _z_scores(values: Float64Array) -> Float64Array:
+    spread = float(values.std())
+    if spread <= VANISHING:
+        return np.zeros(values.shape)
+    scores: Float64Array = (values - values.mean()) / spread
+    return scores
+
+
+def broken_spans(data: SegmentInput) -> IntArray:
+    """int64 [n + 1]: for the gap before each sentence, the evidence spans of intents that a cut there would break.
+
+    A span is the evidence sentence with ``EVIDENCE_RADIUS`` neighbours on each side inside the source window.
+    """
+    change = np.zeros(len(data.sentences) + 2, dtype=np.int64)
+    first = np.maximum(data.intent_windows[:, 0], data.intent_evidence - EVIDENCE_RADIUS)
+    last = np.minimum(data.intent_windows[:, 1], data.intent_evidence + EVIDENCE_RADIUS + 1)
+    np.add.at(change, first + 1, 1)
+    np.add.at(change, last, -1)
+    return np.cumsum(change)[:-1]
+
+
+class CalibratedObjective:
+    """The sum in this module's docstring, over units."""
+
+    def __init__(
+        self, data: SegmentInput, units: Units, features: GapFeatures, weights: SegmentWeights, target: int
+    ) -> None:
+        self._units = units
+        self._weights = weights
+        self._target = target
+        self._vectors = data.vectors
+        order = np.lexsort((*data.intents.T[::-1], data.intent_evidence))
+        self._intents = data.intents[order].astype(np.float64)
+        evidence = data.intent_evidence[order]
+        self._evidence = np.searchsorted(units.bounds, evidence, side="right") - 1
+        self.cuts: Mapping[str, Float64Array] = _cut_terms(features, weights)
+
+    def gains(self, band: Band) -> dict[str, Float64Array]:
+        """``length`` and, where it has a weight, ``relevance`` of each chunk of the band."""
+        chars = self._units.chars[band.ends] - self._units.chars[band.starts]
+        ratio = np.maximum(chars, 1) / self._target
+        terms = {"length": -self._weights.length * (ratio - 1.0 - np.log(ratio))}
+        if self._weights.intent_relevance:
+            terms["relevance"] = self._weights.intent_relevance * self._relevance(band)
+        return terms
+
+    def _relevance(self, band: Band) -> Float64Array:
+        total = np.zeros((band.last - band.first, band.width))
+        near = np.arange(*np.searchsorted(self._evidence, [band.first - band.width, band.last - 1]))
+        if not near.size:
+            return total
+        sums = local_sums(self._vectors, self._units, band)
+        dots = (sums.prefix @ self._intents[near].T).T
+        ends, starts = band.ends, band.starts
+        local = np.maximum(starts - sums.base, 0)
+        for row, unit in zip(dots, self._evidence[near].tolist(), strict=True):
+            holds = (starts <= unit) & (ends > unit)
+            total += np.where(holds, row[ends - sums.base] - row[local], 0.0)
+        return total * inverse_norms(sums)
+
+
+def _cut_terms(features: GapFeatures, weights: SegmentWeights) -> dict[str, Float64Array]:
+    heading = weights.heading - weights.heading_step * np.maximum(features.level - 1, 0)
+    structure = np.select(
+        [features.boundary == Structure.ITEM, features.boundary == Structure.PARAGRAPH],
+        [weights.item, weights.paragraph],
+        np.where(features.boundary >= Structure.HEADING, heading, 0.0),
+    )
+    structure[[0, -1]] = 0.0
+    dip = weights.dip * features.dip
+    if structure.shape[0] > 2:
+        structure[1:-1] -= weights.centre * structure[1:-1].mean()
+    return {"structure": structure, "dip": dip, "intent": -weights.intent_cut * features.spans}
+
+
+def segment_calibrated(
+    data: SegmentInput, limits: Limits, weights: SegmentWeights, *, explained: bool = False
+) -> Segmentation:
+    """The best segmentation under the calibrated objective within the hard limits."""
+    units = build_units(data.sentences, limits)
+    features = gap_features(data, units, weights.window)
+    objective = CalibratedObjective(data, units, features, weights, limits.target_chars)
+    cuts, score = solve(units, objective)
+    reasons = explain(units, objective, cuts) if explained else ()
+    return Segmentation(ranges_of(units, cuts), score, reasons)

@@ -1,0 +1,157 @@
+"""The published objective of Intent-Driven Dynamic Chunking, and its post-processing (arXiv 2602.14784v1).
+
+    (1)  R(C) = max over intents q of cos(e(C), q),   e(C) = mean of the chunk's sentence vectors
+    (2)  U(S) = sum of R(C) - λ · sum of |C|² - β · (k - 1),   |C| in sentences, k chunks
+    (3)  f(j) = max over j - L <= i < j of  f(i) + R(C) - λ|C|² - β,   f(0) = 0
+
+(3) charges β for every chunk and (2) for every cut; the two differ by the constant β, and scores here are U(S).
+
+The objective is degenerate: merging neighbours of m and n sentences pays where β > R₁ + R₂ - R₁₂ + 2λmn, which for
+the published λ is about β > R. So β below the usual R gives the shortest chunks, β above it gives L sentences
+everywhere, and there is a knife-edge between. It is here to reproduce and to compare, not to be preferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from idc_local.chunk_sums import VANISHING, inverse_norms, local_sums
+from idc_local.dp import Band, Float64Array, Units, build_units, explain, ranges_of, score_of, solve
+from idc_local.types import FloatArray, IntArray, Limits, Segmentation, SegmentInput, Structure
+
+
+@dataclass(frozen=True, slots=True)
+class PaperParams:
+    """Parameters of the published method.
+
+    lam, beta, max_sentences: λ, β and L of equations (2) and (3). The paper gives λ = 0.0005 "after tuning" and
+    L = 10 to 15, and no β.
+    postprocess: merge neighbours with one best intent of which one holds at most ``short`` sentences, then split
+        chunks of more than ``long`` sentences at paragraph breaks. The paper gives no numbers for either.
+    """
+
+    lam: float = 0.0005
+    beta: float = 0.5
+    max_sentences: int = 12
+    postprocess: bool = True
+    short: int = 2
+    long: int = 10
+
+
+class PaperObjective:
+    """Equations (1) to (3) over units."""
+
+    def __init__(self, data: SegmentInput, units: Units, params: PaperParams) -> None:
+        self._vectors = data.vectors
+        # In a fixed order of their own, so that the order in which intents come changes no bit.
+        self._intents = _sorted_rows(data.intents).astype(np.float64)
+        self._units = units
+        self._lam = params.lam
+        self.cuts: Mapping[str, Float64Array] = {"cut": np.full(len(units) + 1, -params.beta)}
+
+    def gains(self, band: Band) -> dict[str, Float64Array]:
+        """``relevance`` = R(C) and ``length`` = -λ|C|² of each chunk of the band."""
+        sentences = self._units.bounds[band.ends] - self._units.bounds[band.starts]
+        return {"relevance": self._relevance(band), "length": -self._lam * np.square(sentences.astype(float))}
+
+    def _relevance(self, band: Band) -> Float64Array:
+        starts = band.starts
+        if not self._intents.shape[0]:
+            return np.zeros(starts.shape)
+        sums = local_sums(self._vectors, self._units, band)
+        dots = (sums.prefix @ self._intents.T).T
+        starts, ends = np.maximum(starts - sums.base, 0), band.ends - sums.base
+        best = np.full(starts.shape, -np.inf)
+        for row in dots:
+            np.maximum(best, row[ends] - row[starts], out=best)
+        return best * inverse_norms(sums)
+
+
+def _sorted_rows(vectors: FloatArray) -> FloatArray:
+    if not vectors.size:
+        return vectors[:0]
+    return vectors[np.lexsort(vectors.T[::-1])]
+
+
+def segment_paper(data: SegmentInput, limits: Limits, params: PaperParams, *, explained: bool = False) -> Segmentation:
+    """Segment by the published method within the hard limits. Without intents R(C) = 0 for every chunk."""
+    units = build_units(data.sentences, limits, params.max_sentences)
+    objective = PaperObjective(data, units, params)
+    cuts, score = solve(units, objective)
+    if params.postprocess and len(units):
+        cuts = merge_short(data, units, cuts, params.short)
+        cuts = split_long(data, units, cuts, params.long)
+        score = score_of(units, objective, cuts)
+    reasons = explain(units, objective, cuts) if explained else ()
+    return Segmentation(ranges_of(units, cuts), score, reasons)
+
+
+def merge_short(data: SegmentInput, units: Units, cuts: IntArray, short: int) -> IntArray:
+    """Merge neighbours that share their best intent where one of them holds at most ``short`` sentences.
+
+    One pass from the front; a merged chunk's best intent is found anew before it meets its next neighbour. No merge
+    breaks a limit.
+    """
+    if not data.intents.shape[0]:
+        return cuts
+    kept: list[int] = cuts[:1].tolist()
+    left: Float64Array | None = None
+    for start, end in pairwise(cuts.tolist()):
+        right = _sum(data, units, start, end)
+        if left is not None and _mergeable(data, units, (kept[-2], start, end), (left, right), short):
+            kept[-1] = end
+            left = left + right
+        else:
+            kept.append(end)
+            left = right
+    return np.array(kept, dtype=np.int64)
+
+
+def _sum(data: SegmentInput, units: Units, start: int, end: int) -> Float64Array:
+    total: Float64Array = data.vectors[units.bounds[start] : units.bounds[end]].sum(axis=0, dtype=np.float64)
+    return total
+
+
+def _mergeable(
+    data: SegmentInput,
+    units: Units,
+    places: tuple[int, int, int],
+    sums: tuple[Float64Array, Float64Array],
+    short: int,
+) -> bool:
+    start, middle, end = places
+    sizes = np.diff(units.bounds[[start, middle, end]])
+    if sizes.min() > short or units.lowest[end] > start:
+        return False
+    return best_intent(data.intents, sums[0]) == best_intent(data.intents, sums[1])
+
+
+def best_intent(intents: FloatArray, total: Float64Array) -> int:
+    """The intent (a row of ``intents``) nearest to a sum of sentence vectors; -1 where the sum vanishes."""
+    if float(total @ total) <= VANISHING:
+        return -1
+    return int((intents @ total).argmax())
+
+
+def split_long(data: SegmentInput, units: Units, cuts: IntArray, long: int) -> IntArray:
+    """Split chunks of more than ``long`` sentences at the paragraph break nearest to their middle, again and again.
+
+    A chunk without a paragraph break stays as it is.
+    """
+    breaks = data.sentences.boundary[units.bounds[:-1]] >= Structure.PARAGRAPH
+    pending = list(pairwise(cuts.tolist()))[::-1]
+    edges = [0]
+    while pending:
+        start, end = pending.pop()
+        inner = start + 1 + np.flatnonzero(breaks[start + 1 : end])
+        middle = (units.bounds[start] + units.bounds[end]) / 2
+        if units.bounds[end] - units.bounds[start] <= long or not inner.size:
+            edges.append(end)
+            continue
+        cut = int(inner[np.abs(units.bounds[inner] - middle).argmin()])
+        pending += [(cut, end), (start, cut)]
+    return np.array(edges, dtype=np.int64)

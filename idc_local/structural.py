@@ -1,0 +1,166 @@
+"""Segmentation by size and structure alone: fixed, sliding, paragraph, recursive. No vectors are needed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from idc_local.dp import Band, Float64Array, Units, build_units, ranges_of, solve
+from idc_local.segment import StrategyOptions
+from idc_local.types import IntArray, Limits, Segmentation, SegmentInput, Sentences, Structure
+
+_LINE = 1
+_PARAGRAPH = 2
+_HEADING = 3
+_LEVELS = 6
+_GAP = 80
+"""Characters before a sentence in which a line break is looked for."""
+
+
+def segment_fixed(data: SegmentInput, text: str, limits: Limits, options: StrategyOptions) -> Segmentation:
+    """Whole sentences, as many as come nearest to the target, or ``options.sentences`` of them.
+
+    Six sentences are the fixed baseline of arXiv 2602.14784.
+    """
+    units = build_units(data.sentences, limits, options.sentences)
+    size, target = _measure(units, limits, options)
+    cuts = [0]
+    while cuts[-1] < len(units):
+        cuts.append(_reach(units, size, cuts[-1], target))
+    return Segmentation(ranges_of(units, np.array(cuts, dtype=np.int64)))
+
+
+def segment_sliding(data: SegmentInput, text: str, limits: Limits, options: StrategyOptions) -> Segmentation:
+    """Windows of the target size, or of ``options.sentences``, that move on by half their size and so overlap.
+
+    Six sentences with stride three are the sliding baseline of arXiv 2602.14784.
+    """
+    units = build_units(data.sentences, limits, options.sentences)
+    size, target = _measure(units, limits, options)
+    windows: list[tuple[int, int]] = []
+    start = end = 0
+    while end < len(units):
+        end = _reach(units, size, start, target)
+        windows.append((start, end))
+        half = int(np.searchsorted(size, size[start] + max(target / 2, 1), side="left"))
+        start = min(max(half, start + 1), end)
+    edges = units.bounds[np.array(windows, dtype=np.int64).reshape(-1, 2)]
+    return Segmentation(edges)
+
+
+def _measure(units: Units, limits: Limits, options: StrategyOptions) -> tuple[IntArray, float]:
+    if options.sentences is None:
+        return units.chars, float(limits.target_chars)
+    return units.bounds, float(options.sentences)
+
+
+def _reach(units: Units, size: IntArray, start: int, target: float) -> int:
+    """End of the chunk from ``start`` whose size is nearest to the target (the shorter of two) and within limits."""
+    over = int(np.searchsorted(size, size[start] + target, side="left"))
+    end = min(max(over, start + 1), len(units))
+    if end - 1 > start and target - (size[end - 1] - size[start]) <= (size[end] - size[start]) - target:
+        end -= 1
+    while units.lowest[end] > start:
+        end -= 1
+    return end
+
+
+class CutCosts:
+    """An objective that only counts what cuts cost; with barriers it finds the cheapest cuts that hold the limits."""
+
+    def __init__(self, costs: Float64Array) -> None:
+        self.cuts = {"cost": -costs}
+
+    def gains(self, band: Band) -> dict[str, Float64Array]:
+        """Chunks earn nothing."""
+        return {}
+
+
+def hold_limits(units: Units, cuts: IntArray, costs: Float64Array) -> IntArray:
+    """Add to ``cuts`` the cuts of least total cost, float64 [u + 1] and positive, that the limits ask for."""
+    return solve(units.with_barriers(cuts[1:-1]), CutCosts(costs))[0]
+
+
+def structure_costs(sentences: Sentences, units: Units) -> Float64Array:
+    """Cost of a cut before each unit, from 1 before a heading to 1000 inside a paragraph."""
+    costs = np.ones(len(units) + 1)
+    boundary = sentences.boundary[units.bounds[:-1]]
+    costs[:-1] = np.select([boundary >= Structure.HEADING, boundary >= Structure.PARAGRAPH], [1.0, 10.0], 1000.0)
+    costs[:-1][boundary == Structure.ITEM] = 100.0
+    return costs
+
+
+def segment_paragraph(data: SegmentInput, text: str, limits: Limits, options: StrategyOptions) -> Segmentation:
+    """Blocks as chunks (the paragraph baseline of arXiv 2602.14784).
+
+    Lists, tables and code count as one block each. Without ``options.sentences`` neighbours are merged, up to the
+    target, but never across a heading. A block that breaks the limits is cut at items where it has any.
+    """
+    units = build_units(data.sentences, limits)
+    boundary = data.sentences.boundary[units.bounds[:-1]]
+    inner = np.flatnonzero(boundary[1:] >= Structure.PARAGRAPH) + 1
+    cuts = np.concatenate([[0], inner, [len(units)]] if len(units) else [[0]]).astype(np.int64)
+    cuts = hold_limits(units, cuts, structure_costs(data.sentences, units))
+    if options.sentences is None:
+        stops = set((np.flatnonzero(boundary >= Structure.HEADING)).tolist())
+        cuts = np.array(_merged(units, cuts.tolist(), stops, limits.target_chars), dtype=np.int64)
+    return Segmentation(ranges_of(units, cuts))
+
+
+def _merged(units: Units, cuts: list[int], stops: set[int], target: int) -> list[int]:
+    """Drop inner cuts, from the front, while chunks stay within the target and the limits; ``stops`` stay cuts."""
+    kept = cuts[:1]
+    for place in range(1, len(cuts)):
+        last = place + 1 == len(cuts)
+        if last or cuts[place] in stops or not _fits(units, kept[-1], cuts[place + 1], target):
+            kept.append(cuts[place])
+    return kept
+
+
+def _fits(units: Units, start: int, end: int, target: int) -> bool:
+    return bool(units.chars[end] - units.chars[start] <= target and units.lowest[end] <= start)
+
+
+def segment_recursive(data: SegmentInput, text: str, limits: Limits, options: StrategyOptions) -> Segmentation:
+    """Hierarchy of separators: heading levels, paragraphs, lines and items, sentences.
+
+    What is too long is cut at its strongest kind of gap; pieces are merged again, from the front, as long as they
+    stay within the target; pieces still too long are cut at the next kind. The scheme of LangChain's
+    RecursiveCharacterTextSplitter and of text-splitter, over whole sentences. ``options.sentences`` counts each
+    sentence as the document's mean length.
+    """
+    units = build_units(data.sentences, limits)
+    target = limits.target_chars
+    if options.sentences is not None and len(units):
+        target = int(units.chars[-1] / units.bounds[-1] * options.sentences)
+    strength = _strengths(data.sentences, units, text)
+    cuts = [0]
+    pending = [(0, len(units))] if len(units) else []
+    while pending:
+        start, end = pending.pop()
+        if end - start == 1 or _fits(units, start, end, target):
+            cuts.append(end)
+            continue
+        inner = strength[start + 1 : end]
+        places = start + 1 + np.flatnonzero(inner == inner.max())
+        pieces = _merged(units, [start, *places.tolist(), end], set(), target)
+        pending += list(pairwise(pieces))[::-1]
+    return Segmentation(ranges_of(units, np.array(cuts, dtype=np.int64)))
+
+
+def _strengths(sentences: Sentences, units: Units, text: str) -> IntArray:
+    """Rank of the gap before each unit, int64 [u]: sentence 0, line or item 1, block 2, headings 3 (deepest) to 8."""
+    firsts = units.bounds[:-1]
+    boundary, level = sentences.boundary[firsts], sentences.level[firsts]
+    strength = np.select(
+        [boundary >= Structure.HEADING, boundary == Structure.PARAGRAPH, boundary == Structure.ITEM],
+        [_HEADING + _LEVELS - np.clip(level, 1, _LEVELS), _PARAGRAPH, _LINE],
+        0,
+    ).astype(np.int64)
+    for unit in np.flatnonzero(strength == 0).tolist():
+        start = int(sentences.starts[firsts[unit]])
+        before = text[max(0, start - _GAP) : start]
+        gap = before[len(before.rstrip()) :]
+        strength[unit] = _LINE if "\n" in gap or "\r" in gap else 0
+    return strength
