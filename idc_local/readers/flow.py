@@ -1,0 +1,195 @@
+"""Collects a page's running text into blocks: the part of reading HTML that knows elements, but no parser.
+
+Elements open and close in document order; text between them is gathered into the block that is open. Blocks are
+joined by a blank line, list items and table rows by a line end.
+"""
+
+from __future__ import annotations
+
+import re
+
+from idc_local.readers.blocks import RawBlock
+from idc_local.types import BlockKind, Span
+
+_SPACE = re.compile(r"[ \t\n\f\r\xa0]+")
+_UNSEEN = str.maketrans("", "", "\xad\ufeff")
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_INLINE = frozenset(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark math mi mn mo mrow ms msub "
+    "msup mtext output q ruby rb rt rp s samp small span strike strong sub sup time tt u var wbr img input "
+    "nobr blink picture source slot meter progress msubsup mfrac msqrt mover munder munderover mspace mstyle".split()
+)
+_PRE = frozenset(("pre", "listing", "xmp", "plaintext"))
+_LISTS = frozenset(("ul", "ol", "menu", "dir"))
+_CELLS = frozenset(("td", "th"))
+
+
+class _Table:
+    """A table as it is read: rows of cells, and what tells data from page layout."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[str]] = []
+        self.head_rows = 0
+        self.in_head = False
+        self.all_headers = True
+
+
+class Flow:
+    """Builds the extracted text and its blocks from the events of a walk."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._size = 0
+        self._blocks: list[RawBlock] = []
+        self._buffer: list[str] = []
+        self._headings: list[int] = []
+        self._lists = 0
+        self._items = 0
+        self._pre = 0
+        self._tables: list[_Table] = []
+
+    def heading(self, title: str, level: int) -> None:
+        """Adds a heading that no element holds: the page's title."""
+        self._emit(BlockKind.HEADING, title, level)
+
+    def add(self, text: str) -> None:
+        """Running text."""
+        if text:
+            self._buffer.append(text)
+
+    def open(self, tag: str) -> None:
+        """An element begins."""
+        if tag == "br":
+            self._buffer.append("\n" if self._pre else "\x00")
+        elif tag in _INLINE:
+            return
+        elif self._tables and tag not in ("table", "tr", "td", "th", "thead", "tbody", "tfoot", "caption"):
+            self._buffer.append(" ")
+        else:
+            self._open_block(tag)
+
+    def close(self, tag: str) -> None:
+        """An element ends."""
+        if tag in _INLINE or tag == "br":
+            return
+        if self._tables and tag not in ("table", "tr", "td", "th", "thead", "tbody", "tfoot", "caption"):
+            self._buffer.append(" ")
+        else:
+            self._close_block(tag)
+
+    def finish(self) -> tuple[str, tuple[RawBlock, ...]]:
+        """The text and its blocks."""
+        self._flush()
+        return "".join(self._parts), tuple(self._blocks)
+
+    def _open_block(self, tag: str) -> None:
+        if tag == "table":
+            self._flush()
+            self._tables.append(_Table())
+        elif self._tables:
+            self._open_in_table(tag)
+        else:
+            self._flush()
+            if tag in _HEADINGS:
+                self._headings.append(_HEADINGS[tag])
+            self._lists += tag in _LISTS
+            self._items += tag == "li"
+            self._pre += tag in _PRE
+
+    def _close_block(self, tag: str) -> None:
+        if tag == "table":
+            if self._tables:
+                self._end_table(self._tables.pop())
+        elif self._tables:
+            self._close_in_table(tag)
+        else:
+            self._flush()
+            if tag in _HEADINGS and self._headings:
+                self._headings.pop()
+            self._lists -= tag in _LISTS
+            self._items -= tag == "li"
+            self._pre -= tag in _PRE
+
+    def _open_in_table(self, tag: str) -> None:
+        table = self._tables[-1]
+        if tag == "thead":
+            table.in_head = True
+        elif tag == "tr":
+            table.rows.append([])
+            table.all_headers = True
+        elif tag == "td":
+            table.all_headers = False
+        self._take()
+
+    def _close_in_table(self, tag: str) -> None:
+        table = self._tables[-1]
+        if tag in _CELLS:
+            if not table.rows:
+                table.rows.append([])
+            table.rows[-1].append(self._take())
+        elif tag == "tr" and table.rows and any(table.rows[-1]):
+            leading = table.head_rows == len(table.rows) - 1
+            if leading and (table.in_head or table.all_headers):
+                table.head_rows += 1
+        elif tag == "thead":
+            table.in_head = False
+        elif tag == "caption":
+            caption = self._take()
+            if caption:
+                self._emit(BlockKind.PARAGRAPH, caption, 0)
+
+    def _end_table(self, table: _Table) -> None:
+        head = sum(1 for row in table.rows[: table.head_rows] if any(row))
+        lines = [" | ".join(row) for row in table.rows if any(row)]
+        if not lines:
+            return
+        text = "\n".join(lines)
+        start = self._emit(BlockKind.TABLE, text, 0)
+        if 0 < head < len(lines):
+            last = self._blocks[-1]
+            header = Span(start, start + len("\n".join(lines[:head])))
+            self._blocks[-1] = RawBlock(last.kind, last.start, last.end, header=header)
+
+    def _take(self) -> str:
+        """The buffer as one line."""
+        text = " ".join("".join(self._buffer).replace("\x00", " ").translate(_UNSEEN).split())
+        self._buffer.clear()
+        return text
+
+    def _flush(self) -> None:
+        """Ends the block that is open."""
+        if not self._buffer:
+            return
+        raw = "".join(self._buffer).translate(_UNSEEN)
+        self._buffer.clear()
+        if self._pre:
+            text = raw.strip("\n").rstrip()
+            kind, level = BlockKind.CODE, 0
+        else:
+            lines = (_SPACE.sub(" ", line).strip() for line in raw.split("\x00"))
+            text = "\n".join(line for line in lines if line)
+            kind, level = self._role()
+        if text.strip():
+            if kind is BlockKind.HEADING:
+                text = text.replace("\n", " ")
+            self._emit(kind, text, level)
+
+    def _role(self) -> tuple[BlockKind, int]:
+        if self._headings:
+            return BlockKind.HEADING, self._headings[-1]
+        if self._items > 0:
+            return BlockKind.LIST_ITEM, max(1, self._lists)
+        return BlockKind.PARAGRAPH, 0
+
+    def _emit(self, kind: BlockKind, text: str, level: int) -> int:
+        """Appends a block and returns where it starts."""
+        if self._blocks:
+            both = kind is BlockKind.LIST_ITEM and self._blocks[-1].kind is BlockKind.LIST_ITEM
+            joint = "\n" if both else "\n\n"
+            self._parts.append(joint)
+            self._size += len(joint)
+        start = self._size
+        self._parts.append(text)
+        self._size += len(text)
+        self._blocks.append(RawBlock(kind, start, self._size, level, text if kind is BlockKind.HEADING else ""))
+        return start

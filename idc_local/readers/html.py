@@ -1,0 +1,146 @@
+"""Reads HTML: what a person would read, as blocks joined by blank lines (rows and list items by line ends).
+
+Owner of selectolax. Scripts, styles, templates, hidden elements and navigation are left out, and nothing that a page
+refers to is fetched. ``Document.lines`` counts the lines of the extracted text, not of the source. The tree is walked
+without recursion, and nesting beyond any page's depth is flattened before the parser sees it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from idc_local.readers.blocks import RawBlock, Source, build_document
+from idc_local.readers.decode import decode
+from idc_local.readers.flow import Flow
+from idc_local.types import Document
+
+_CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.I)
+_XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""")
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]*)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)>")
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+
+MAX_DEPTH = 400
+"""Nesting that is kept: parsing costs the square of the depth, and no page that people read comes near."""
+_UNNESTED = frozenset(
+    "area base br col embed hr img input link meta param source track wbr "
+    "p li dt dd td th tr tbody thead tfoot option optgroup rp rt colgroup html head body".split()
+)
+_LEFT_OUT = frozenset(
+    "script style template noscript head nav svg iframe object canvas audio video map select datalist button "
+    "textarea dialog annotation annotation-xml noframes noembed title".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One event of the walk: text, or an element that opens or closes."""
+
+    tag: str
+    text: str = ""
+    closes: bool = False
+
+
+class HtmlReader:
+    """Headings, paragraphs, list items, code and data tables of a page."""
+
+    media_types = ("text/html", "application/xhtml+xml")
+    suffixes = (".html", ".htm", ".xhtml")
+
+    def read(self, data: bytes, path: str, media_type: str) -> Document:
+        """The document in ``data``; raises InputError for binary data."""
+        decoded = decode(data, path, declared_charset(data))
+        tree = LexborHTMLParser(_flattened(decoded.text.replace("\0", "")))
+        text, blocks = _extract(tree, navigation=False)
+        if not text:
+            text, blocks = _extract(tree, navigation=True)
+        return build_document(Source(data, path, media_type, decoded.encoding), text, blocks)
+
+
+READER = HtmlReader()
+
+
+def declared_charset(data: bytes) -> str:
+    """The codec that the page names in its first 4,096 bytes; empty where it names none."""
+    found = _XML_ENCODING.search(data[:1024]) or _CHARSET.search(data[:4096])
+    return found[1].decode("ascii") if found else ""
+
+
+def _flattened(source: str) -> str:
+    """The source with elements deeper than ``MAX_DEPTH`` replaced by line breaks."""
+    if source.count("<") <= MAX_DEPTH:
+        return source
+    depth = 0
+    parts: list[str] = []
+    done = 0
+    for tag in _TAG.finditer(source):
+        name = tag[2].lower()
+        if name in _UNNESTED or tag[3].endswith("/"):
+            continue
+        if tag[1]:
+            depth = max(0, depth - 1)
+        if depth >= MAX_DEPTH:
+            parts += (source[done : tag.start()], "<br>")
+            done = tag.end()
+        if not tag[1]:
+            depth += 1
+    parts.append(source[done:])
+    return "".join(parts)
+
+
+def _extract(tree: LexborHTMLParser, navigation: bool) -> tuple[str, tuple[RawBlock, ...]]:
+    flow = Flow()
+    title = tree.css_first("head > title")
+    name = " ".join(title.text().split()) if title is not None else ""
+    if name and not any(" ".join(found.text().split()) == name for found in tree.css("h1")):
+        flow.heading(name, 1)
+    root = tree.body or tree.root
+    if root is not None:
+        for step in _steps(root, navigation):
+            if step.closes:
+                flow.close(step.tag)
+            elif step.tag == "-text":
+                flow.add(step.text)
+            else:
+                flow.open(step.tag)
+    return flow.finish()
+
+
+def _steps(root: LexborNode, navigation: bool) -> Iterator[_Step]:
+    """The nodes below ``root`` in document order, without what is left out."""
+    node: LexborNode | None = root.first_child
+    while node is not None:
+        child = None
+        if node.is_text_node:
+            yield _Step("-text", node.text_content or "")
+        elif node.is_element_node and not _left_out(node, navigation):
+            yield _Step(node.tag or "")
+            child = node.first_child
+            if child is None:
+                yield _Step(node.tag or "", closes=True)
+        if child is not None:
+            node = child
+            continue
+        while node.next is None:
+            node = node.parent
+            if node is None or node.mem_id == root.mem_id:
+                return
+            yield _Step(node.tag or "", closes=True)
+        node = node.next
+
+
+def _left_out(node: LexborNode, navigation: bool) -> bool:
+    if node.tag in _LEFT_OUT:
+        return not (navigation and node.tag == "nav")
+    attributes = node.attributes
+    if not attributes:
+        return False
+    return (
+        "hidden" in attributes
+        or (attributes.get("aria-hidden") or "").lower() == "true"
+        or (not navigation and (attributes.get("role") or "").lower() == "navigation")
+        or _HIDDEN_STYLE.search(attributes.get("style") or "") is not None
+    )

@@ -1,0 +1,138 @@
+"""Reads Markdown (CommonMark and tables): the text is the source unchanged, blocks come from the parser's line maps.
+
+Owner of markdown_it. Nothing is rendered and no link is followed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from idc_local.readers.blocks import RawBlock, Source, build_document, line_starts, trimmed
+from idc_local.readers.decode import decode
+from idc_local.types import BlockKind, Document, Span
+
+_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n|\r|\n)")
+_FRONT_END = {"---": re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.M), "+++": re.compile(r"^\+\+\+[ \t]*$", re.M)}
+_LONG_TITLE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A block in lines: half open, counted from 0."""
+
+    kind: BlockKind
+    first: int
+    last: int
+    level: int = 0
+    title: str = ""
+
+
+def _block_parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark").enable("table")
+    # Link definitions would vanish from the blocks, and nobody needs the inline parse of whole paragraphs.
+    parser.disable("reference")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+class MarkdownReader:
+    """Headings, paragraphs, list items, code and tables with exact places in the unchanged source."""
+
+    media_types = ("text/markdown",)
+    suffixes = (".md", ".markdown", ".mdown", ".mkd")
+
+    def read(self, data: bytes, path: str, media_type: str) -> Document:
+        """The document in ``data``; raises InputError for binary data."""
+        decoded = decode(data, path)
+        source = Source(data, path, media_type, decoded.encoding)
+        return build_document(source, decoded.text, _blocks(decoded.text))
+
+
+READER = MarkdownReader()
+
+
+def _blocks(text: str) -> Iterator[RawBlock]:
+    body = _front_matter_end(text)
+    if body:
+        span = trimmed(text, 0, body)
+        yield RawBlock(BlockKind.PARAGRAPH, span.start, span.end)
+    starts = [body + start for start in line_starts(text[body:])] if body < len(text) else []
+    starts.append(len(text))
+    done = 0
+    for leaf in _leaves(_block_parser().parse(text[body:])):
+        yield from _rest(text, starts, done, leaf.first)
+        first = max(done, leaf.first)
+        span = trimmed(text, starts[first], starts[leaf.last])
+        if span.start < span.end:
+            header = None
+            if leaf.kind is BlockKind.TABLE:
+                header = trimmed(text, span.start, starts[min(first + 2, leaf.last)])
+            yield RawBlock(leaf.kind, span.start, span.end, leaf.level, leaf.title, header)
+        done = max(done, leaf.last)
+    yield from _rest(text, starts, done, len(starts) - 1)
+
+
+def _front_matter_end(text: str) -> int:
+    """Offset behind YAML or TOML metadata at the top of the text; 0 where there is none."""
+    opening = _FRONT_MATTER.match(text)
+    if opening is None:
+        return 0
+    closing = _FRONT_END[opening[1]].search(text.replace("\r", "\n"), opening.end())
+    if closing is None or not text[opening.end() : closing.start()].strip():
+        return 0
+    return closing.end()
+
+
+def _rest(text: str, starts: list[int], first: int, last: int) -> Iterator[RawBlock]:
+    """What the parser made no block of (rules, empty items, too deep nesting), so that no text is lost."""
+    if first < last:
+        span = trimmed(text, starts[first], starts[last])
+        if span.start < span.end:
+            yield RawBlock(BlockKind.PARAGRAPH, span.start, span.end)
+
+
+def _leaves(tokens: list[Token]) -> Iterator[_Leaf]:
+    depth = 0
+    in_table = False
+    for index, token in enumerate(tokens):
+        kind = token.type
+        if kind in ("bullet_list_open", "ordered_list_open"):
+            depth += 1
+        elif kind in ("bullet_list_close", "ordered_list_close"):
+            depth -= 1
+        elif kind == "table_close":
+            in_table = False
+        if token.map is None or in_table:
+            continue
+        first, last = token.map
+        if kind == "heading_open":
+            yield _Leaf(BlockKind.HEADING, first, last, int(token.tag[1]), _title(tokens[index + 1].content))
+        elif kind == "paragraph_open":
+            item = BlockKind.LIST_ITEM if depth else BlockKind.PARAGRAPH
+            yield _Leaf(item, first, last, depth)
+        elif kind in ("fence", "code_block"):
+            yield _Leaf(BlockKind.CODE, first, last)
+        elif kind == "html_block":
+            yield _Leaf(BlockKind.PARAGRAPH, first, last)
+        elif kind == "table_open":
+            in_table = True
+            yield _Leaf(BlockKind.TABLE, first, last)
+
+
+def _title(content: str) -> str:
+    """A heading's text without markup."""
+    if len(content) > _LONG_TITLE:
+        return content
+    tokens = MarkdownIt("commonmark").parseInline(content)
+    parts = [
+        child.content if child.type in ("text", "code_inline", "image") else " "
+        for token in tokens
+        for child in token.children or ()
+        if child.type in ("text", "code_inline", "image", "softbreak", "hardbreak")
+    ]
+    return " ".join("".join(parts).split())
