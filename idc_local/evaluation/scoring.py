@@ -15,7 +15,7 @@ from math import log2
 import numpy as np
 
 from idc_local.datasets import AnswerRule
-from idc_local.types import IntArray, Span
+from idc_local.types import BoolArray, IntArray, Span
 
 BUDGETS = (1500, 3000, 6000)
 """Characters of ranked text that a reader (or a language model) is given."""
@@ -109,9 +109,9 @@ def score_question(ranking: Ranking, passages: Passages, gold: Gold, inks: Seque
     ]
 
 
-def _holds(ink: IntArray, span: Span) -> IntArray:
+def _holds(ink: IntArray, span: Span) -> BoolArray:
     """Which passages, int64 [k, 2], hold ``span`` whole: bool [k]."""
-    found: IntArray = (ink[:, 0] <= span.start) & (ink[:, 1] >= span.end)
+    found: BoolArray = (ink[:, 0] <= span.start) & (ink[:, 1] >= span.end)
     return found
 
 

@@ -1,0 +1,117 @@
+"""Vectors and replies that evaluations keep on disk between runs, outside any index.
+
+A folder holds one part file for each batch of vectors (``vectors-<model>/<hash>.npz``) and for each batch of replies
+(``replies/<hash>.json``). Parts are written whole or not at all; a damaged one is dropped and computed again.
+
+Layer 2, edge. Nothing in a part is executed: arrays are read without pickle, replies as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from idc_local.errors import InputError
+from idc_local.fingerprint import canonical_json, sha256_hex
+from idc_local.types import FloatArray
+
+BATCH = 2048
+"""Vectors that are held back at most before they are written."""
+
+T = TypeVar("T")
+
+
+class EvaluationCache:
+    """The caches of one embedder (by its fingerprint) and of all generators (their keys name them) in a folder."""
+
+    def __init__(self, folder: Path, embedder: str) -> None:
+        self._vector_folder = folder / f"vectors-{sha256_hex(embedder.encode())[:16]}"
+        self._reply_folder = folder / "replies"
+        try:
+            for place in (self._vector_folder, self._reply_folder):
+                place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            hint = "choose another folder with --cache"
+            raise InputError(f"{folder}: no cache can be kept there ({error.strerror})", hint=hint) from error
+        self._vectors: dict[str, FloatArray] = {}
+        self._pending: dict[str, FloatArray] = {}
+        self._replies: dict[str, tuple[str, ...]] = {}
+        self._read_parts()
+
+    def vectors(self, keys: Sequence[str]) -> Mapping[str, FloatArray]:
+        """Known vectors, float32 [d], by key."""
+        return {key: self._vectors[key] for key in keys if key in self._vectors}
+
+    def put_vectors(self, keys: Sequence[str], vectors: FloatArray) -> None:
+        """Keeps vectors, float32 [len(keys), d]."""
+        fresh = dict(zip(keys, vectors, strict=True))
+        self._vectors.update(fresh)
+        self._pending.update(fresh)
+        if len(self._pending) >= BATCH:
+            self.flush()
+
+    def intents(self, keys: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Known replies by key."""
+        return {key: self._replies[key] for key in keys if key in self._replies}
+
+    def put_intents(self, replies: Mapping[str, Sequence[str]]) -> None:
+        """Keeps replies, at once: they are the costliest thing in here."""
+        if not replies:
+            return
+        fresh = {key: tuple(reply) for key, reply in replies.items()}
+        self._replies.update(fresh)
+        content = canonical_json({key: list(reply) for key, reply in fresh.items()}).encode("utf-8", "surrogatepass")
+        _replace(self._reply_folder / f"{sha256_hex(content)[:32]}.json", content)
+
+    def flush(self) -> None:
+        """Writes vectors that are held back."""
+        if not self._pending:
+            return
+        keys = sorted(self._pending)
+        name = sha256_hex("".join(keys).encode())[:32]
+        target = self._vector_folder / f"{name}.npz"
+        partial = self._vector_folder / f"{name}.{os.getpid()}.part"
+        with partial.open("wb") as out:
+            np.savez(out, keys=np.array(keys), vectors=np.stack([self._pending[key] for key in keys]))
+        partial.replace(target)
+        self._pending = {}
+
+    def _read_parts(self) -> None:
+        for path in sorted(self._vector_folder.glob("*.npz")):
+            self._vectors.update(_read_or_drop(path, _vector_part))
+        for path in sorted(self._reply_folder.glob("*.json")):
+            self._replies.update(_read_or_drop(path, _reply_part))
+
+
+def _read_or_drop(path: Path, read: Callable[[Path], Mapping[str, T]]) -> dict[str, T]:
+    """What a part holds; a part that cannot be read is removed."""
+    try:
+        return dict(read(path))
+    except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile):
+        path.unlink(missing_ok=True)
+        return {}
+
+
+def _vector_part(path: Path) -> Mapping[str, FloatArray]:
+    with np.load(path, allow_pickle=False) as part:
+        keys, vectors = part["keys"], part["vectors"]
+        if vectors.dtype != np.float32 or vectors.ndim != 2:
+            raise ValueError("not float32 rows")
+        return dict(zip(keys.tolist(), vectors, strict=True))
+
+
+def _reply_part(path: Path) -> Mapping[str, tuple[str, ...]]:
+    replies = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
+    return {str(key): tuple(str(line) for line in reply) for key, reply in replies.items()}
+
+
+def _replace(target: Path, content: bytes) -> None:
+    partial = target.with_suffix(f".{os.getpid()}.part")
+    partial.write_bytes(content)
+    partial.replace(target)

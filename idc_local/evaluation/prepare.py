@@ -1,0 +1,167 @@
+"""A question set brought to the point where only the cuts are open: read, split, embedded, with its intents.
+
+Documents go through the pipeline that ``index`` uses, as text files would. Everything that no strategy changes is
+computed here once: vectors of sentences, questions and intents, and all their cosines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from idc_local.datasets import Dataset, QaDocument, QaQuestion
+from idc_local.embedding import CachedEmbedder
+from idc_local.errors import InputError
+from idc_local.evaluation.intents import questions_as_intents, shuffled_intents
+from idc_local.evaluation.retrieval import Asked
+from idc_local.evaluation.scoring import Gold, Ink
+from idc_local.pipeline import CutDocument
+from idc_local.readers import read_source
+from idc_local.terms import query_terms
+from idc_local.types import Document, FloatArray, IntArray
+
+INTENT_MODES = ("model", "heuristic", "off", "shuffled", "gold-half")
+"""Where intents come from. ``shuffled`` (another document's) is a control, ``gold-half`` (the human questions of one
+half of the set, which are then not asked) an upper bound that no generator can be expected to reach."""
+
+Cut = Callable[[Document, str], CutDocument]
+"""The pipeline: a document and where its intents come from (``model``, ``heuristic`` or ``off``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSet:
+    """A question set whose documents can be cut in any way.
+
+    documents: in the order of the set; their own segmentation and chunks are of no interest. sentence_base,
+    intent_base: int64 [documents + 1], where each document's rows begin in ``asked.pieces`` and ``asked.intents``.
+    gold: one for each question of ``asked``. long_answers: True where most answers exceed the smallest budget.
+    """
+
+    dataset: Dataset
+    documents: tuple[CutDocument, ...]
+    inks: tuple[Ink, ...]
+    sentence_base: IntArray
+    intent_base: IntArray
+    asked: Asked
+    gold: tuple[Gold, ...]
+    long_answers: bool
+
+    @property
+    def question_documents(self) -> IntArray:
+        """Position of each question's document, int64 [questions]."""
+        return np.array([gold.document for gold in self.gold], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """How sets are prepared. ``seed`` draws the partners of shuffled intents."""
+
+    cut: Cut
+    embedder: CachedEmbedder
+    intents: str
+    seed: int
+
+
+def prepare_set(dataset: Dataset, preparation: Preparation) -> PreparedSet:
+    """The set, ready to be cut and asked.
+
+    Raises:
+        InputError: a document is not read back as the text that its offsets count.
+    """
+    mode = {"shuffled": "model", "gold-half": "off"}.get(preparation.intents, preparation.intents)
+    documents = tuple(preparation.cut(read_document(dataset, entry), mode) for entry in dataset.documents)
+    questions = dataset.questions
+    if preparation.intents == "shuffled":
+        documents = shuffled_intents(documents, preparation.seed)
+    if preparation.intents == "gold-half":
+        questions, given = split_questions(questions)
+        documents = _with_questions(dataset, documents, given, preparation.embedder)
+    return assemble(replace(dataset, questions=questions), documents, preparation.embedder)
+
+
+def read_document(dataset: Dataset, entry: QaDocument) -> Document:
+    """The document as the reader of text files makes it."""
+    document = read_source(entry.text.encode("utf-8"), f"{entry.id}.txt")
+    if document.text != entry.text:
+        raise InputError(
+            f"{dataset.name}: document {entry.id!r} is not plain text: it is read back changed",
+            hint="remove control characters from its text",
+        )
+    return document
+
+
+def split_questions(questions: Sequence[QaQuestion]) -> tuple[tuple[QaQuestion, ...], tuple[QaQuestion, ...]]:
+    """Questions to ask, and questions to give away as intents: every second one of each document, by id."""
+    by_document: dict[str, list[QaQuestion]] = {}
+    for question in questions:
+        by_document.setdefault(question.document_id, []).append(question)
+    asked = tuple(question for group in by_document.values() for question in group[0::2])
+    given = tuple(question for group in by_document.values() for question in group[1::2])
+    return tuple(sorted(asked, key=lambda question: question.id)), given
+
+
+def _with_questions(
+    dataset: Dataset, documents: Sequence[CutDocument], given: Sequence[QaQuestion], embedder: CachedEmbedder
+) -> tuple[CutDocument, ...]:
+    result = []
+    for entry, document in zip(dataset.documents, documents, strict=True):
+        mine = [question for question in given if question.document_id == entry.id]
+        vectors = embedder.encode_queries([question.text for question in mine])
+        result.append(replace(document, predicted=questions_as_intents(document, mine, vectors)))
+    return tuple(result)
+
+
+def assemble(dataset: Dataset, documents: tuple[CutDocument, ...], embedder: CachedEmbedder) -> PreparedSet:
+    """Questions embedded and compared with everything that they are ever compared with."""
+    place = {entry.id: position for position, entry in enumerate(dataset.documents)}
+    inks = tuple(Ink.of(document.document.text) for document in documents)
+    gold = tuple(
+        Gold(
+            place[question.document_id],
+            tuple(inks[place[question.document_id]].span(*span) for span in question.answers),
+            dataset.answers,
+        )
+        for question in dataset.questions
+    )
+    languages = sorted({document.language for document in documents})
+    vectors = embedder.encode_queries([question.text for question in dataset.questions])
+    alone = dataset.scope == "document"
+    asked = Asked(
+        vectors=vectors,
+        terms=tuple(tuple(query_terms(question.text, languages)) for question in dataset.questions),
+        scope=np.array([entry.document if alone else -1 for entry in gold], dtype=np.int64),
+        pieces=_cosines(vectors, [document.vectors for document in documents]),
+        intents=_cosines(vectors, [document.predicted.vectors for document in documents]),
+    )
+    return PreparedSet(
+        dataset=dataset,
+        documents=documents,
+        inks=inks,
+        sentence_base=_bases([len(document.sentences) for document in documents]),
+        intent_base=_bases([document.predicted.vectors.shape[0] for document in documents]),
+        asked=asked,
+        gold=gold,
+        long_answers=_long_answers(dataset),
+    )
+
+
+def _cosines(questions: FloatArray, rows: Sequence[FloatArray]) -> FloatArray:
+    """Cosines of the questions with all rows, float32 [questions, rows]."""
+    filled = [part for part in rows if part.shape[0]]
+    if not filled:
+        return np.zeros((questions.shape[0], 0), dtype=np.float32)
+    cosines: FloatArray = questions @ np.concatenate(filled).T
+    return cosines
+
+
+def _bases(counts: Sequence[int]) -> IntArray:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _long_answers(dataset: Dataset) -> bool:
+    """True where half of the questions have an answer that no text of 1500 characters can hold."""
+    pick = sum if dataset.answers == "all" else min
+    lengths = [pick(span.end - span.start for span in question.answers) for question in dataset.questions]
+    return float(np.median(lengths)) > 1500

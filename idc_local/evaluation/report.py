@@ -1,0 +1,169 @@
+"""What a grid of results says: means with intervals, differences from the baseline at equal size, and warnings.
+
+Pure: the same grid gives the same report, to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from idc_local.evaluation.grid import COLUMNS, HEADLINE, Configuration, Grid, SetResult
+from idc_local.evaluation.statistics import REPLICATES, Estimate, macro_estimate
+
+MACRO = "macro"
+FEW = 8
+"""Fewer resampled documents than this give an interval that is itself unsure."""
+SHOWN = ("headline", "r@1", "mrr", "coverage")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Paired difference from the baseline. ``same_size``: its curve reaches the size; else its nearest point stands."""
+
+    estimate: Estimate
+    same_size: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One configuration on one set, or averaged over all of them (``macro``).
+
+    chunks: in total. mean_chars, p95_chars: of a chunk; averaged over sets for ``macro``.
+    """
+
+    set: str
+    configuration: Configuration
+    chunks: int
+    mean_chars: float
+    p95_chars: float
+    estimate: Estimate
+    difference: Difference | None
+
+    @property
+    def baseline(self) -> bool:
+        """True where there is nothing to compare with."""
+        return self.difference is None
+
+
+def build_lines(grid: Grid) -> list[Line]:
+    """A line for every configuration, macro averages first, then set by set."""
+    everything = range(len(grid.sets))
+    lines = [_line(grid, configuration, MACRO, everything) for configuration in grid.results]
+    for place in everything:
+        name = grid.sets[place].dataset.name
+        lines += [_line(grid, configuration, name, [place]) for configuration in grid.results]
+    return lines
+
+
+def _line(grid: Grid, configuration: Configuration, name: str, places: Sequence[int]) -> Line:
+    results = [grid.results[configuration][place] for place in places]
+    seed = grid.options.seed
+    return Line(
+        set=name,
+        configuration=configuration,
+        chunks=sum(result.chunk_chars.size for result in results),
+        mean_chars=float(np.mean([result.chunk_chars.mean() for result in results])),
+        p95_chars=float(np.mean([np.percentile(result.chunk_chars, 95) for result in results])),
+        estimate=macro_estimate([(result.values, result.groups) for result in results], seed),
+        difference=_difference(grid, configuration, places, results),
+    )
+
+
+def _difference(
+    grid: Grid, configuration: Configuration, places: Sequence[int], results: Sequence[SetResult]
+) -> Difference | None:
+    """Against the baseline's curve, read at the size that the strategy's chunks really have."""
+    baseline = grid.options.baseline
+    if configuration.strategy == baseline or baseline not in grid.options.strategies:
+        return None
+    same_size, pairs = True, []
+    for place, result in zip(places, results, strict=True):
+        curve = grid.curve(baseline, configuration.retriever, place)
+        size = float(result.chunk_chars.mean())
+        same_size = same_size and curve.reaches(size)
+        pairs.append((result.values - curve.at(size), result.groups))
+    return Difference(macro_estimate(pairs, grid.options.seed), same_size)
+
+
+def build_warnings(grid: Grid) -> list[str]:
+    """What a reader of the figures has to know."""
+    column = COLUMNS.index(HEADLINE)
+    found = []
+    for place, prepared in enumerate(grid.sets):
+        results = [entry[place] for entry in grid.results.values()]
+        name = prepared.dataset.name
+        if all(not result.values[:, : column + 1].any() for result in results):
+            found.append(f"{name}: every result is zero: no answer lies inside any chunk, or nothing is ever found")
+        groups = int(results[0].groups.max()) + 1
+        if groups < FEW:
+            found.append(f"{name}: only {groups} documents with questions, so its intervals are themselves unsure")
+    if grid.options.intents == "gold-half":
+        found.append("intents are human questions on the same documents: an upper bound, not a result")
+    if grid.options.intents == "shuffled":
+        found.append("intents are those of other documents: a control")
+    if grid.options.half == "all":
+        found.append("both halves were used: tune on --half tune and quote only --half report")
+    return found
+
+
+def report_value(grid: Grid, about: dict[str, Any]) -> dict[str, Any]:
+    """The whole report as one JSON value; ``about`` names the models."""
+    options = grid.options
+    return {
+        "protocol": {
+            **about,
+            "half": options.half,
+            "intents": options.intents,
+            "objective": options.cutting.objective,
+            "baseline": options.baseline,
+            "seed": options.seed,
+            "bootstrap": {"replicates": REPLICATES, "level": 0.95, "unit": "document"},
+        },
+        "sets": [
+            {
+                "name": prepared.dataset.name,
+                "language": prepared.dataset.language,
+                "documents": len(prepared.dataset.documents),
+                "questions": len(prepared.dataset.questions),
+                "answers": prepared.dataset.answers,
+                "scope": prepared.dataset.scope,
+                "headline": "chars@6000" if prepared.long_answers else "answer@1500",
+            }
+            for prepared in grid.sets
+        ],
+        "results": [line_value(line) for line in build_lines(grid)],
+        "warnings": build_warnings(grid),
+    }
+
+
+def line_value(line: Line) -> dict[str, Any]:
+    """A line as JSON."""
+    return {
+        "set": line.set,
+        "strategy": line.configuration.strategy,
+        "target": line.configuration.target,
+        "retriever": line.configuration.retriever,
+        "chunks": line.chunks,
+        "mean_chars": round(line.mean_chars, 1),
+        "p95_chars": round(line.p95_chars, 1),
+        "metrics": _metrics_value(line.estimate),
+        "difference": _difference_value(line.difference),
+    }
+
+
+def _difference_value(difference: Difference | None) -> dict[str, Any] | None:
+    if difference is None:
+        return None
+    return {"same_size": difference.same_size, "metrics": _metrics_value(difference.estimate)}
+
+
+def _metrics_value(estimate: Estimate) -> dict[str, dict[str, float]]:
+    bounds = (("mean", estimate.mean), ("low", estimate.low), ("high", estimate.high))
+    return {
+        name: {bound: round(float(values[place]), 6) + 0.0 for bound, values in bounds}
+        for place, name in enumerate(COLUMNS)
+    }
