@@ -36,6 +36,8 @@ def run(call: Callable[[], object], app: App) -> int:
         return _fail(app, error.format_message(), _usage_hint(error), 2)
     except IdcError as error:
         return _fail(app, error.message, error.hint, error.exit_code)
+    except ImportError as error:
+        return _fail(app, f"a library cannot be loaded: {error}", "idc-local doctor", 2)
     except Exception as error:
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         return _fail(app, what, "run it again with --debug", 2)

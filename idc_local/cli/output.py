@@ -30,14 +30,15 @@ _MARKDOWN = re.compile(r"[\\|<&\[\]*`~]")
 class Result:
     """What a command found.
 
-    value: printed by ``json``. items: printed by ``jsonl``, ``csv`` and ``md``; ``columns`` names the keys that the
-    latter two show, in order. text: lines for people.
+    value: printed by ``json``. items: printed by ``jsonl``. rows: printed by ``csv`` and ``md``, which show the keys
+    named by ``columns`` in order; the items themselves where there are none. text: lines for people.
     """
 
     value: Any
     items: Sequence[Item]
     columns: tuple[str, ...]
     text: Callable[[Screen], Iterable[str]]
+    rows: Sequence[Item] | None = None
 
 
 def number(value: float) -> float | None:
@@ -63,15 +64,16 @@ def _finite(value: object) -> object:
 
 def render(result: Result, form: str, screen: Screen, *, terminal: bool) -> Iterator[str]:
     """Pieces of output, each with its line end, for a format of ``config.FORMATS``."""
+    rows = result.items if result.rows is None else result.rows
     match form:
         case "json":
             yield to_json(result.value, indent=2) + "\n"
         case "jsonl":
             yield from (to_json(item) + "\n" for item in result.items)
         case "csv":
-            yield from csv_lines(result.items, result.columns, terminal=terminal)
+            yield from csv_lines(rows, result.columns, terminal=terminal)
         case "md":
-            yield from markdown_lines(result.items, result.columns)
+            yield from markdown_lines(rows, result.columns)
         case _:
             yield from (line + "\n" for line in result.text(screen))
 

@@ -1,0 +1,50 @@
+"""``doctor``: checks of the whole installation, each with the command that mends it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from idc_local.cli.checks import report_checks
+from idc_local.cli.session import Command, Session, examples
+
+if TYPE_CHECKING:
+    from idc_local.types import Check
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorArguments:
+    """What was typed."""
+
+    deep: bool
+
+
+@click.command(
+    "doctor",
+    cls=Command,
+    options=DoctorArguments,
+    epilog=examples("idc-local doctor", "idc-local doctor --deep", "idc-local doctor --format json"),
+)
+@click.option("--deep", is_flag=True, help="Also load both models and try them (a few seconds).")
+def doctor_command(session: Session, options: DoctorArguments) -> None:
+    """Check the installation, the models, the index and the network guard; exit code 1 if any check fails."""
+    session.expect(checks=[])
+    try:
+        checks = session.runtime.doctor(options.deep)
+    except ImportError as error:
+        checks = _without_runtime(str(error))
+    report_checks(session, checks)
+
+
+def _without_runtime(reason: str) -> list[Check]:
+    """What can be said where a library is missing that everything else needs."""
+    from idc_local.doctor import machine_checks
+    from idc_local.machine import look_around
+    from idc_local.types import Check
+
+    return [
+        *machine_checks(look_around()),
+        Check("package", "fail", reason, "python -m pip install --upgrade idc-local"),
+    ]

@@ -1,0 +1,132 @@
+"""``index``: bring the index up to date with files and folders."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from idc_local.cli.output import Result
+from idc_local.cli.parameters import intents_option, objective_option, strategy_option, target_option
+from idc_local.cli.progress import duration, quantity
+from idc_local.cli.schema import report_item, skip_item
+from idc_local.cli.session import Command, Session, examples
+from idc_local.cli.terminal import Screen
+from idc_local.errors import UsageError
+
+if TYPE_CHECKING:
+    from idc_local.indexing import Forecast, IndexOptions
+    from idc_local.types import IndexReport, Skip
+
+REPORT_COLUMNS = ("new", "updated", "unchanged", "removed", "skipped", "empty", "chunks", "intents")
+FORECAST_COLUMNS = ("new", "updated", "unchanged", "removed", "skipped", "files", "bytes", "seconds", "disk_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexArguments:
+    """What was typed."""
+
+    paths: tuple[Path, ...]
+    dry_run: bool
+    max_minutes: float | None
+    retry_failed: bool
+    rebuild: bool
+
+
+@click.command(
+    "index",
+    cls=Command,
+    options=IndexArguments,
+    epilog=examples(
+        "idc-local index ~/Documents/contracts",
+        "idc-local index handbook.md notes/ --dry-run",
+        "idc-local index docs --intents heuristic",
+        "idc-local index archive --max-minutes 30",
+        "cat letter.txt | idc-local index -",
+    ),
+)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--dry-run", is_flag=True, help="Say what would be done, how long it takes and how much disk it needs.")
+@click.option("--max-minutes", type=click.FloatRange(min=0), metavar="N", help="Time for the language model; "
+              "documents after that get heuristic questions, until a later run has time for them.")  # fmt: skip
+@intents_option
+@strategy_option
+@objective_option
+@target_option
+@click.option("--retry-failed", is_flag=True, help="Look again at files that failed before and have not changed.")
+@click.option("--rebuild", is_flag=True, help="Start the index afresh, as another embedding model needs it.")
+def index_command(session: Session, options: IndexArguments) -> None:
+    """Read files and folders (- for standard input) into the index.
+
+    Only what is new or has changed is worked on, and what has vanished from a folder is removed. An interrupted run
+    keeps what it finished; run it again to go on.
+    """
+    wanted = session.index_options(
+        max_minutes=options.max_minutes, retry_failed=options.retry_failed, rebuild=options.rebuild
+    )
+    if options.dry_run:
+        _forecast(session, options, wanted)
+    else:
+        report = session.runtime.index(check_sources(options.paths), wanted)
+        session.close()
+        session.emit(report_result(report))
+        _notes(session, report)
+
+
+def check_sources(paths: tuple[Path, ...]) -> list[Path]:
+    """The paths, once it is sure that standard input, where it is named, is not a person at a keyboard."""
+    if Path("-") in paths and sys.stdin.isatty():
+        raise UsageError("standard input is a terminal", hint="cat FILE | idc-local index -")
+    return list(paths)
+
+
+def report_result(report: IndexReport) -> Result:
+    """The report in all formats."""
+    item = report_item(report)
+    flat = {**item, "skipped": len(report.skipped)}
+    return Result(item, [item], REPORT_COLUMNS, lambda screen: [counts_line(flat)], rows=[flat])
+
+
+def counts_line(counts: dict[str, Any]) -> str:
+    """``n new, n updated, n unchanged, n removed, n skipped``."""
+    return ", ".join(f"{counts[key]} {key}" for key in REPORT_COLUMNS[:5])
+
+
+def _notes(session: Session, report: IndexReport) -> None:
+    _tell_skips(session, report.skipped)
+    empty = f", {report.empty} of the files empty" if report.empty else ""
+    session.note(f"{report.chunks} passages and {report.intents} questions made{empty}")
+    for note in report.notes:
+        session.note(f"note: {note}")
+    for stage, seconds in report.seconds.items():
+        session.detail(f"{stage}: {duration(seconds)}")
+
+
+def _tell_skips(session: Session, skips: tuple[Skip, ...]) -> None:
+    for skip in skips:
+        session.note(f"skipped {skip.path}: {skip.reason}" + (f". hint: {skip.hint}" if skip.hint else ""))
+
+
+def _forecast(session: Session, options: IndexArguments, wanted: IndexOptions) -> None:
+    if Path("-") in options.paths:
+        raise UsageError("--dry-run cannot look at standard input", hint="name files or folders")
+    forecast = session.runtime.forecast(list(options.paths), wanted)
+    session.close()
+    item = {**asdict(forecast), "skipped": [skip_item(skip) for skip in forecast.skipped]}
+    flat = {**item, "skipped": len(forecast.skipped)}
+
+    def text(screen: Screen) -> Iterator[str]:
+        yield counts_line(flat)
+        yield from _forecast_lines(forecast)
+
+    session.emit(Result(item, [item], FORECAST_COLUMNS, text, rows=[flat]))
+    _tell_skips(session, forecast.skipped)
+
+
+def _forecast_lines(forecast: Forecast) -> Iterator[str]:
+    yield f"{forecast.files} files to read ({quantity(forecast.bytes, 'B')})"
+    yield f"about {duration(forecast.seconds)} and {quantity(forecast.disk_bytes, 'B')} of disk"

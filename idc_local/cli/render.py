@@ -1,0 +1,118 @@
+"""Passages, hits and checks as lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from idc_local.cli.output import cell
+from idc_local.cli.schema import SHORT_ID
+from idc_local.cli.terminal import Screen, bold, dim, display_width, lines_of, link, safe
+
+if TYPE_CHECKING:
+    from idc_local.types import Check, Chunk, Hit, Intent
+
+INDENT = "   "
+QUESTIONS_SHOWN = 3
+"""Predicted questions that are shown of a hit."""
+
+
+def place(chunk: Chunk, screen: Screen) -> str:
+    """``path:line``, linked where the screen can."""
+    label = safe(f"{chunk.path}:{chunk.line_start}")
+    return bold(link(label, chunk.path, screen), screen)
+
+
+def _header(parts: Iterable[str]) -> str:
+    return "  ".join(part for part in parts if part)
+
+
+def _page(chunk: Chunk) -> str:
+    return f"p. {safe(chunk.page)}" if chunk.page else ""
+
+
+def _heading(chunk: Chunk, screen: Screen) -> Iterator[str]:
+    if chunk.heading:
+        yield from lines_of(chunk.heading, screen, INDENT)
+
+
+def hit_lines(hit: Hit, screen: Screen, *, explain: bool, around: tuple[str, str] = ("", "")) -> Iterator[str]:
+    """A hit: where it is, what it says with the answer emphasised, and the questions that it answers."""
+    chunk = hit.chunk
+    identity = dim(f"[{chunk.id[:SHORT_ID]}]", screen)
+    yield _header([f"{hit.rank}.", place(chunk, screen), _page(chunk), f"{hit.score:.4f}", identity])
+    for path in hit.other_paths:
+        yield f"{INDENT}also {safe(path)}"
+    yield from _heading(chunk, screen)
+    before, after = around
+    yield from (dim(line, screen) for line in lines_of(before, screen, INDENT))
+    mark = (hit.span.start - chunk.start, hit.span.end - chunk.start)
+    yield from lines_of(chunk.text, screen, INDENT, mark)
+    yield from (dim(line, screen) for line in lines_of(after, screen, INDENT))
+    yield from question_lines(chunk.intents[:QUESTIONS_SHOWN], screen)
+    if explain:
+        yield from explain_lines(hit)
+    yield ""
+
+
+def question_lines(intents: Iterable[Intent], screen: Screen) -> Iterator[str]:
+    """The predicted questions that a passage answers."""
+    for intent in intents:
+        first, *rest = lines_of(f"answers: {intent.text}", screen, INDENT)
+        yield dim(first, screen)
+        yield from (dim(line, screen) for line in rest)
+
+
+def explain_lines(hit: Hit) -> Iterator[str]:
+    """What each signal gave, as a table."""
+    values = hit.explain
+    signals = {
+        "dense": values.dense,
+        "sentence": values.sentence,
+        "intent": values.intent,
+        "bm25": values.bm25,
+        "fused": values.fused,
+    }
+    yield f"{INDENT}{'signal':<10}{'score':>10}"
+    for name, value in signals.items():
+        yield f"{INDENT}{name:<10}{'-' if value is None else f'{value:.4f}':>10}"
+
+
+def chunk_lines(chunk: Chunk, screen: Screen, *, number: int | None = None) -> Iterator[str]:
+    """A passage: where it is, what it says, and the questions that it answers."""
+    size = f"{len(chunk.text)} characters, {chunk.tokens} tokens"
+    identity = dim(f"[{chunk.id[:SHORT_ID]}]", screen)
+    yield _header([f"{number}." if number else "", place(chunk, screen), _page(chunk), size, identity])
+    yield from _heading(chunk, screen)
+    if chunk.context:
+        yield from (dim(line, screen) for line in lines_of(chunk.context, screen, INDENT))
+    yield from lines_of(chunk.text, screen, INDENT)
+    yield from question_lines(chunk.intents, screen)
+    yield ""
+
+
+def cut_lines(cut: Mapping[str, Any], screen: Screen) -> Iterator[str]:
+    """Why there is a cut: each term, and what the next-best place would have cost."""
+    terms = ", ".join(f"{name} {value:+.3f}" for name, value in cut["terms"].items() if value is not None)
+    yield from lines_of(f"cut before line {cut['line']}: {terms or 'no terms'}", screen, "-- ")
+    if cut["alternative"] is not None:
+        other = f"next best: before line {cut['alternative_line']}, {cut['loss'] or 0.0:.3f} worse"
+        yield from lines_of(other, screen, "-- ")
+
+
+def check_lines(checks: Iterable[Check], screen: Screen) -> Iterator[str]:
+    """One line a check; where something is to be done, the command that does it."""
+    for check in checks:
+        status = f"{check.status:<4}"
+        yield f"{bold(status, screen) if check.status == 'fail' else status}  {safe(check.name)}: {safe(check.detail)}"
+        if check.fix and check.status != "ok":
+            yield f"      fix: {safe(check.fix)}"
+
+
+def table_lines(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...]) -> Iterator[str]:
+    """Columns side by side, as wide as their widest cell; the last one as it comes."""
+    cells = [list(columns), *([safe(cell(row.get(key))) for key in columns] for row in rows)]
+    widths = [max(display_width(row[place]) for row in cells) for place in range(len(columns))]
+    for row in cells:
+        padded = [text + " " * (width - display_width(text)) for text, width in zip(row, widths, strict=True)]
+        yield "  ".join(padded).rstrip()

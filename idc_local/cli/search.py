@@ -1,0 +1,153 @@
+"""``search``: one question, or a file of them, against the index."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from idc_local.cli.excerpts import Excerpt, excerpts
+from idc_local.cli.output import Result, to_json, write
+from idc_local.cli.queries import QueryLine, read_queries
+from idc_local.cli.render import hit_lines
+from idc_local.cli.schema import HIT_COLUMNS, flat_hit, hit_item
+from idc_local.cli.session import Command, Session, examples, locating
+from idc_local.cli.terminal import Screen
+from idc_local.errors import UsageError
+from idc_local.filters import parse_filter
+
+if TYPE_CHECKING:
+    from idc_local.searching import Searcher
+
+EXPLAIN_COLUMNS = ("dense", "sentence", "intent", "bm25", "fused")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchArguments:
+    """What was typed. ``context`` counts lines, ``max_chars`` characters of all passages together."""
+
+    query: str | None
+    k: int
+    filter: str
+    explain: bool
+    context: int
+    max_chars: int | None
+    queries: str | None
+
+
+@click.command(
+    "search",
+    cls=Command,
+    options=SearchArguments,
+    epilog=examples(
+        'idc-local search "When may the tenant end the lease?"',
+        'idc-local search "pump pressure" -k 3 --explain',
+        "idc-local search \"error E-4012\" --filter 'path:manuals/* -type:html'",
+        'idc-local search "notice period" --format json --max-chars 4000',
+        "idc-local search --queries questions.txt > answers.jsonl",
+    ),
+)
+@click.argument("query", required=False)
+@click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Hits at most.")
+@click.option("--filter", default="", metavar="EXPRESSION", help='Only passages that pass: path:GLOB, type:NAME, word, '
+              '"a phrase"; a leading - excludes.')  # fmt: skip
+@click.option("--explain", is_flag=True, help="Show what each signal gave to a hit.")
+@click.option("--context", type=click.IntRange(min=0), default=0, metavar="N", help="Lines of the document around each "
+              "passage.")  # fmt: skip
+@click.option("--max-chars", type=click.IntRange(min=1), metavar="N", help="Characters of all passages together; the "
+              "one that no longer fits is cut to its answer.")  # fmt: skip
+@click.option("--queries", metavar="FILE", help="Ask many questions (- for standard input): one a line, or JSON Lines "
+              "with id, query and optionally filter. Prints one JSON line for each, in order.")  # fmt: skip
+def search_command(session: Session, options: SearchArguments) -> None:
+    """Find the passages that answer QUERY.
+
+    Every hit names its file and line, and carries the sentences that answer best. Exit code 1 says that nothing was
+    found.
+    """
+    if (options.query is None) == (options.queries is None):
+        raise UsageError("give a QUERY or --queries FILE", hint='idc-local search "your question"')
+    parse_filter(options.filter)
+    if options.queries is None:
+        _search_one(session, options, options.query or "")
+    else:
+        _search_many(session, options, options.queries)
+
+
+def _search_one(session: Session, options: SearchArguments, text: str) -> None:
+    session.expect(query=text, hits=[])
+    if not text.strip():
+        raise UsageError("the query is empty", hint='idc-local search "your question"')
+    with session.runtime.searcher() as searcher:
+        found = _ask(session, searcher, text, options)
+    session.close()
+    session.emit(search_result(text, found, explain=options.explain))
+    if not found:
+        session.note("nothing found")
+        session.stop(1)
+
+
+def _ask(
+    session: Session, searcher: Searcher, text: str, options: SearchArguments, *, wanted: str = "", name: str = ""
+) -> list[Excerpt]:
+    """Hits of one query; bytes of it that were no text are passed on as replacement characters."""
+    from idc_local.types import Query
+
+    plain = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    hits = searcher.search(Query(plain, wanted or options.filter, name), options.k)
+    return excerpts(hits, session.runtime.document_text, lines=options.context, budget=options.max_chars)
+
+
+def excerpt_item(excerpt: Excerpt) -> dict[str, Any]:
+    """A hit as shown: perhaps cut, perhaps with lines around it."""
+    item = hit_item(excerpt.hit)
+    if excerpt.truncated:
+        item["truncated"] = True
+    if excerpt.context is not None:
+        item["before"], item["after"] = excerpt.context
+    return item
+
+
+def search_result(text: str, found: list[Excerpt], *, explain: bool) -> Result:
+    """The hits of one query in all formats."""
+    items = [excerpt_item(excerpt) for excerpt in found]
+
+    def lines(screen: Screen) -> Iterator[str]:
+        for excerpt in found:
+            yield from hit_lines(excerpt.hit, screen, explain=explain, around=excerpt.context or ("", ""))
+
+    return Result(
+        value={"query": text, "hits": items},
+        items=items,
+        columns=HIT_COLUMNS + (EXPLAIN_COLUMNS if explain else ()),
+        text=lines,
+        rows=[flat_hit(item) for item in items],
+    )
+
+
+def _search_many(session: Session, options: SearchArguments, file: str) -> None:
+    if session.settings.format in ("csv", "md"):
+        raise UsageError(f"--queries prints JSON lines, not {session.settings.format}", hint="leave --format out")
+    session.app.failure = None
+    queries = read_queries(file)
+    hits = 0
+    with session.runtime.searcher() as searcher:
+        session.progress.start("search", len(queries), "queries")
+        for line in queries:
+            found = _answer(session, searcher, line, options) if line.text.strip() else []
+            hits += len(found)
+            answer = {"id": line.id, "query": line.text, "hits": [excerpt_item(excerpt) for excerpt in found]}
+            write(to_json(answer) + "\n")
+            session.progress.advance()
+        session.progress.finish()
+    sys.stdout.flush()
+    if not hits:
+        session.note("nothing found")
+        session.stop(1)
+
+
+def _answer(session: Session, searcher: Searcher, line: QueryLine, options: SearchArguments) -> list[Excerpt]:
+    with locating(line.where):
+        return _ask(session, searcher, line.text, options, wanted=line.filter, name=str(line.id))

@@ -1,0 +1,81 @@
+"""Facts of this machine and process that decide whether the package can work, and how well.
+
+Reads the interpreter, package metadata and /proc; imports no library to learn about it.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+LIBRARIES: Mapping[str, str] = {
+    "bm25s": "bm25s",
+    "charset-normalizer": "charset_normalizer",
+    "click": "click",
+    "faiss-cpu": "faiss",
+    "llama-cpp-python": "llama_cpp",
+    "markdown-it-py": "markdown_it",
+    "numpy": "numpy",
+    "platformdirs": "platformdirs",
+    "safetensors": "safetensors",
+    "selectolax": "selectolax",
+    "sentence-transformers": "sentence_transformers",
+    "sentencex": "sentencex",
+    "snowballstemmer": "snowballstemmer",
+    "tokenizers": "tokenizers",
+    "torch": "torch",
+}
+"""Module of each library that the package needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Facts of the machine and the process.
+
+    versions: of each library, None where it is missing. cpu_features: empty where the system does not say.
+    free_bytes: of the disk that holds a folder.
+    """
+
+    python: tuple[int, int]
+    versions: Mapping[str, str | None]
+    cpu_features: frozenset[str]
+    processors: int
+    encoding: str
+    environ: Mapping[str, str]
+    free_bytes: Callable[[Path], int]
+
+
+def look_around(environ: Mapping[str, str] = os.environ) -> Machine:
+    """The facts of this machine and process; imports nothing heavy."""
+    return Machine(
+        python=sys.version_info[:2],
+        versions={name: _version(name, module) for name, module in LIBRARIES.items()},
+        cpu_features=_cpu_features(),
+        processors=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        encoding=sys.getfilesystemencoding(),
+        environ=environ,
+        free_bytes=lambda folder: shutil.disk_usage(folder).free,
+    )
+
+
+def _version(library: str, module: str) -> str | None:
+    try:
+        return importlib.metadata.version(library) if importlib.util.find_spec(module) else None
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _cpu_features(source: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
+    try:
+        text = source.read_text("utf-8", "replace")
+    except OSError:
+        return frozenset()
+    found = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
+    return frozenset(found[1].split()) if found else frozenset()
