@@ -46,16 +46,19 @@ _WEIGHTS = {"zh": 3.0, "ja": 3.0, "ko": 3.0}
 
 _WORDS = {
     "en": "the of and to in is that for it with as was on are be this by at from or an have which not you his but they",
-    "de": "der die das und ist nicht ein eine zu den von mit sich des auf für im dem als auch es an werden aus er sie "
-    "nach bei wird oder ich haben wir zum zur",
-    "fr": "le la les de des du et est un une en que qui dans pour pas sur au par plus ce il elle ne se avec sont cette "
-    "aux ou je vous nous être",
-    "es": "el la los las de del y en que es un una por con para se no su al lo como más pero sus este esta son ha o fue",
+    "de": "der die das und ist nicht ein eine zu den von mit sich des auf für im dem als auch es an werden aus "
+    "er sie nach bei wird oder ich haben wir zum zur",
+    "fr": "le la les de des du et est un une en que qui dans pour pas sur au par plus ce il elle ne se avec "
+    "sont cette aux ou je vous nous être",
+    "es": "el la los las de del y en que es un una por con para se no su al lo como más pero sus este esta son "
+    "ha o fue",
     "it": "il lo la i gli le di del della e è un una che in per con non si da dei nel al alla come sono anche più ma",
-    "pt": "o a os as de do da dos das e em um uma que não para com por se no na ao mais como foi são é ou mas pela pelo",
-    "nl": "de het een en van in is dat op te zijn voor met niet aan er om ook als door bij naar uit maar wordt deze dit "
-    "ik je hij zij worden",
-    "sv": "och att det som en är på för av med den till inte har ett om var från de vid kan eller när också men sig jag",
+    "pt": "o a os as de do da dos das e em um uma que não para com por se no na ao mais como foi são é ou mas "
+    "pela pelo",
+    "nl": "de het een en van in is dat op te zijn voor met niet aan er om ook als door bij naar uit maar wordt "
+    "deze dit ik je hij zij worden",
+    "sv": "och att det som en är på för av med den till inte har ett om var från de vid kan eller när också men "
+    "sig jag",
     "da": "og at det som en er på for af med den til ikke har et om var fra de ved kan eller når også men sig jeg der",
     "no": "og at det som en er på for av med den til ikke har et om var fra de ved kan eller når også men seg jeg ble",
     "fi": "ja on ei se että hän oli ovat mutta kun niin myös tai joka ole sen kuin voi mukaan jos ne sitä vain tämä",
@@ -70,8 +73,8 @@ _WORDS = {
     "lt": "ir yra į iš kad su tai ne kaip bet o už po jo buvo arba taip nuo apie prie jau dėl ar dar",
     "lv": "un ir ka no ar uz par tas ne bet kā pie pēc arī vai lai tika viņš šis nav tikai ko jau bija",
     "et": "ja on ei et see oli kui ka mis ta ning või aga oma seda nii pole kes tema selle välja veel siis",
-    "id": "yang dan di dari ini itu dengan untuk pada tidak dalam adalah ke akan oleh atau juga sebagai karena ada "
-    "dapat bahwa",
+    "id": "yang dan di dari ini itu dengan untuk pada tidak dalam adalah ke akan oleh atau juga sebagai karena "
+    "ada dapat bahwa",
     "vi": "và của là có cho không được trong một những các với đã này người để khi từ về như tại",
     "ca": "el la els les de del i en que és un una per amb no es al a com més però seu aquest aquesta són ha o va",
 }

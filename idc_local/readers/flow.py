@@ -11,13 +11,19 @@ import re
 from idc_local.readers.blocks import RawBlock
 from idc_local.types import BlockKind, Span
 
+
+def words(names: str) -> frozenset[str]:
+    """A set of names from a list in one string."""
+    return frozenset(names.split())
+
+
 _SPACE = re.compile(r"[ \t\n\f\r\xa0]+")
 _UNSEEN = str.maketrans("", "", "\xad\ufeff")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_INLINE = frozenset(
+_INLINE = words(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark math mi mn mo mrow ms msub "
     "msup mtext output q ruby rb rt rp s samp small span strike strong sub sup time tt u var wbr img input "
-    "nobr blink picture source slot meter progress msubsup mfrac msqrt mover munder munderover mspace mstyle".split()
+    "nobr blink picture source slot meter progress msubsup mfrac msqrt mover munder munderover mspace mstyle"
 )
 _PRE = frozenset(("pre", "listing", "xmp", "plaintext"))
 _LISTS = frozenset(("ul", "ol", "menu", "dir"))

@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from idc_local.readers.blocks import RawBlock, Source, build_document
 from idc_local.readers.decode import decode
-from idc_local.readers.flow import Flow
+from idc_local.readers.flow import Flow, words
 from idc_local.types import Document
 
 _CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.I)
@@ -25,13 +25,13 @@ _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 
 MAX_DEPTH = 400
 """Nesting that is kept: parsing costs the square of the depth, and no page that people read comes near."""
-_UNNESTED = frozenset(
+_UNNESTED = words(
     "area base br col embed hr img input link meta param source track wbr "
-    "p li dt dd td th tr tbody thead tfoot option optgroup rp rt colgroup html head body".split()
+    "p li dt dd td th tr tbody thead tfoot option optgroup rp rt colgroup html head body"
 )
-_LEFT_OUT = frozenset(
+_LEFT_OUT = words(
     "script style template noscript head nav svg iframe object canvas audio video map select datalist button "
-    "textarea dialog annotation annotation-xml noframes noembed title".split()
+    "textarea dialog annotation annotation-xml noframes noembed title"
 )
 
 

@@ -14,11 +14,18 @@ from markdown_it.token import Token
 
 from idc_local.readers.blocks import RawBlock, Source, build_document, line_starts, trimmed
 from idc_local.readers.decode import decode
-from idc_local.types import BlockKind, Document, Span
+from idc_local.types import BlockKind, Document
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n|\r|\n)")
 _FRONT_END = {"---": re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.M), "+++": re.compile(r"^\+\+\+[ \t]*$", re.M)}
 _LONG_TITLE = 1000
+_LEAVES = {
+    "paragraph_open": BlockKind.PARAGRAPH,
+    "html_block": BlockKind.PARAGRAPH,
+    "fence": BlockKind.CODE,
+    "code_block": BlockKind.CODE,
+    "table_open": BlockKind.TABLE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,31 +104,24 @@ def _rest(text: str, starts: list[int], first: int, last: int) -> Iterator[RawBl
 
 
 def _leaves(tokens: list[Token]) -> Iterator[_Leaf]:
+    """The blocks that hold text, in order; what is inside a table belongs to the table."""
     depth = 0
     in_table = False
     for index, token in enumerate(tokens):
-        kind = token.type
-        if kind in ("bullet_list_open", "ordered_list_open"):
-            depth += 1
-        elif kind in ("bullet_list_close", "ordered_list_close"):
-            depth -= 1
-        elif kind == "table_close":
-            in_table = False
-        if token.map is None or in_table:
+        if token.type in ("bullet_list_open", "ordered_list_open", "bullet_list_close", "ordered_list_close"):
+            depth += token.nesting
+        elif token.type in ("table_open", "table_close"):
+            in_table = token.nesting > 0
+        if token.map is None or (in_table and token.type != "table_open"):
             continue
         first, last = token.map
-        if kind == "heading_open":
-            yield _Leaf(BlockKind.HEADING, first, last, int(token.tag[1]), _title(tokens[index + 1].content))
-        elif kind == "paragraph_open":
-            item = BlockKind.LIST_ITEM if depth else BlockKind.PARAGRAPH
-            yield _Leaf(item, first, last, depth)
-        elif kind in ("fence", "code_block"):
-            yield _Leaf(BlockKind.CODE, first, last)
-        elif kind == "html_block":
-            yield _Leaf(BlockKind.PARAGRAPH, first, last)
-        elif kind == "table_open":
-            in_table = True
-            yield _Leaf(BlockKind.TABLE, first, last)
+        if token.type == "heading_open":
+            title = _title(tokens[index + 1].content)
+            yield _Leaf(BlockKind.HEADING, first, last, int(token.tag[1]), title)
+        elif token.type in _LEAVES:
+            kind = _LEAVES[token.type]
+            in_list = kind is BlockKind.PARAGRAPH and depth > 0
+            yield _Leaf(BlockKind.LIST_ITEM if in_list else kind, first, last, depth if in_list else 0)
 
 
 def _title(content: str) -> str:

@@ -17,6 +17,7 @@ LAYERS: dict[str, int] = {
         [
             "ports", "fingerprint", "language", "sentences", "terms", "intents", "dp", "chunk_sums", "segment",
             "segment_paper", "strategies", "ranking", "metrics", "filters", "chunks",
+            "abbreviations", "cutting",
         ],
         1,
     ),

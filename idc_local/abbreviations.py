@@ -1,0 +1,105 @@
+"""Where a sentence splitter errs: full stops that end no sentence, and ends that it overlooks. Pure.
+
+Works on half-open spans that tile a paragraph, and only merges or splits them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from idc_local.types import Span
+
+_ALWAYS = {
+    "": "al e.g i.e cf vs viz approx ca resp incl excl",
+    "en": "Mr Mrs Ms Dr Prof Rev Hon Gov Sen Rep Gen Col Maj Capt Lt Sgt Cpl Messrs Mt St Ft eds Inst Univ Dept Assn "
+    "Bros max min avg est Adm Supt Pres",
+    "de": "bzw vgl z.B d.h u.a Dr Prof Hr Fr Dipl Ing Nr Abs Art Kap Bd Str geb gest evtl ggf inkl zzgl Mio Mrd Tel "
+    "Abb Aufl Hrsg Jh sog Anm",
+    "fr": "Mme Mlle MM Dr Pr env p.ex éd vol chap art fig no",
+    "es": "Sr Sra Srta Dr Dra D Dña Ud Uds pág págs cap fig núm art p.ej aprox",
+    "it": "sig dott prof ing avv pag art cap fig ecc es",
+    "pt": "Sr Sra Dr Dra Prof pág págs cap fig art núm p.ex",
+    "nl": "dhr mevr dr prof bijv blz art fig nr o.a d.w.z",
+}
+"""Words whose full stop ends no sentence, whatever follows."""
+
+_BEFORE_NUMBERS = (
+    "eq eqs fig figs no nos vol vols ch chap sec sect app tab ref refs art arts p pp pt ed par para §§? ex exh sched "
+    "cl reg r nr abb kap abs bd s tel ext apt jan feb mar apr jun jul aug sep sept oct nov dec pág págs núm"
+)
+"""Words whose full stop ends no sentence when a number or a bracket follows."""
+
+_OPENING = r"(?:^|[\s(\[{\"'“”„‘’«/–—-])"
+_LAST_WORD = re.compile(r"[^\s(\[{\"'“”„‘’«/]*\.(?=\s*\Z)")
+_COUNTED = re.compile(rf"{_OPENING}(?:{'|'.join(_BEFORE_NUMBERS.split())})\.\s*\Z", re.I)
+_NUMBER = re.compile(r"[(\[]?(?:\d|[IVXLC]+\b|[A-Z]\b)")
+_SECTION = re.compile(r"§\s*\d+[a-z]?(?:\.\d+)*\.\s*\Z")
+_ENUMERATOR = re.compile(r"\s*\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxIVX]{1,5})[.)]\s*\Z")
+_ORDINAL = re.compile(
+    r"(?:^|\s)(?:der|die|das|dem|den|des|am|im|vom|zum|zur|beim|ein|eine|einem|einen|einer|eines|jede[rs]?|unser)"
+    r"\s\d{1,3}\.\s*\Z",
+    re.I,
+)
+_QUOTED_QUESTION = re.compile(r"[?!…][\"'”’»)\]]+\s*\Z|[\"'”’»]\s*\Z")
+_JAPANESE_QUOTE = re.compile(r"[。！？][」』]\s*\Z")
+_OVERLOOKED = re.compile(r"[.!?][)\]]\s+(?=[\"“‘(\[]?[^\W\d_a-z])")
+_WORD = re.compile(r"\w")
+
+
+def _words(language: str) -> frozenset[str]:
+    return frozenset(f"{_ALWAYS['']} {_ALWAYS.get(language, '')}".split())
+
+
+_LISTS = {language: _words(language) for language in (*_ALWAYS, "")}
+_FALLBACK = _words("en")
+
+
+def repaired(text: str, spans: list[Span], language: str) -> list[Span]:
+    """``spans``, which tile a paragraph of ``text``, without the cuts and with the ends that the splitter missed."""
+    words = _LISTS.get(language, _FALLBACK)
+    result: list[Span] = []
+    for span in spans:
+        if result and _belongs(text, result[-1], span, words, language):
+            result[-1] = Span(result[-1].start, span.end)
+        else:
+            result.append(span)
+    return [part for span in result for part in _overlooked(text, span)]
+
+
+def _overlooked(text: str, span: Span) -> list[Span]:
+    """A sentence in brackets ends with them: only where the span begins with the bracket."""
+    if text[span.start] not in "([":
+        return [span]
+    found = _OVERLOOKED.search(text, span.start, span.end)
+    if found is None or found.end() == span.end:
+        return [span]
+    return [Span(span.start, found.end()), Span(found.end(), span.end)]
+
+
+def _belongs(text: str, before: Span, after: Span, words: frozenset[str], language: str) -> bool:
+    """True where no sentence ends between the two."""
+    tail = text[max(before.start, before.end - 40) : before.end]
+    head = text[after.start : after.start + 12]
+    if not _WORD.search(text, after.start, after.end) or not _WORD.search(text, before.start, before.end):
+        return True
+    if before.end - before.start < 12 and _ENUMERATOR.fullmatch(text, before.start, before.end):
+        return True
+    if head[0].islower() and _QUOTED_QUESTION.search(tail):
+        return True
+    if _JAPANESE_QUOTE.search(tail) and head[0] in "とっ":
+        return True
+    return _full_stop_belongs(tail, head, words, language)
+
+
+def _full_stop_belongs(tail: str, head: str, words: frozenset[str], language: str) -> bool:
+    stripped = tail.rstrip()
+    if not stripped.endswith("."):
+        return False
+    if len(stripped) == len(tail) and (head[0].isalnum() or head[0] in "-/_"):
+        return True
+    last = _LAST_WORD.search(tail)
+    if last is not None and last[0][:-1] in words:
+        return True
+    if _SECTION.search(tail) or (language == "de" and _ORDINAL.search(tail)):
+        return True
+    return _NUMBER.match(head) is not None and _COUNTED.search(tail) is not None
