@@ -125,7 +125,7 @@ class IndexRun:
         try:
             document = read_source(data, path)
         except InputError as error:
-            self._fail(entry, source, error.message, error.hint)
+            self._fail(entry, source, error.message.removeprefix(f"{path}: "), error.hint)
             return
         same = old is not None and old.document_id == document.id and not old.reason
         done = self._current(document.id)

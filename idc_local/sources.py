@@ -44,18 +44,22 @@ def plan_sources(roots: Sequence[Path], known: Mapping[str, SourceRecord]) -> Pl
     found: dict[str, Found] = {}
     seen: set[Path] = set()
     skipped: list[Skip] = []
+    hidden: list[str] = []
     absolute = sorted({os.path.abspath(root) for root in roots})
     for root in map(Path, absolute):
         if not os.path.lexists(root):
             raise InputError(f"{root} does not exist", hint="check the path")
         files, left_out = _walk(root)
         skipped.extend(left_out)
+        # What cannot be looked at now has not vanished: its last good version stays.
+        folder = root if root.is_dir() else root.parent
+        hidden.extend(os.path.abspath(folder / skip.path) for skip in left_out)
         fresh = [file for file in files if file.real not in seen]
         seen.update(file.real for file in fresh)
         found.update((entry.file.path, entry) for entry in _named(root, fresh, known, found))
-    removed = [path for path, record in known.items() if path not in found and _below(record, absolute)]
-    unreadable = {skip.path for skip in skipped}
-    return Plan(tuple(found.values()), tuple(sorted(set(removed) - unreadable)), tuple(skipped))
+    gone = [record for path, record in known.items() if path not in found and _below(record, absolute)]
+    removed = sorted(record.path for record in gone if not _below(record, hidden))
+    return Plan(tuple(found.values()), tuple(removed), tuple(skipped))
 
 
 def _walk(root: Path) -> tuple[list[SourceFile], list[Skip]]:

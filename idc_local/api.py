@@ -1,0 +1,84 @@
+"""The library: ``Index`` and ``Chunker``, thin over the runtime."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from idc_local.config import load_settings
+from idc_local.indexing import IndexOptions
+from idc_local.netguard import seal_environment
+from idc_local.runtime import Runtime
+from idc_local.searching import Searcher
+from idc_local.types import Chunk, Hit, IndexReport, Limits, Query
+
+
+class Index:
+    """An index folder: add files to it, ask it questions.
+
+    >>> with Index("my-index") as index:                 # doctest: +SKIP
+    ...     index.add("docs")
+    ...     hits = index.search("How long is the warranty?", k=3)
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] = ".idc", *, models: str | os.PathLike[str] | None = None) -> None:
+        seal_environment(os.environ)
+        flags = {"index": Path(folder), "models": Path(models) if models is not None else None}
+        self._runtime = Runtime(load_settings(flags))
+        self._stack = ExitStack()
+        self._searcher: Searcher | None = None
+
+    def add(self, *paths: str | os.PathLike[str], options: IndexOptions | None = None) -> IndexReport:
+        """Reads files and folders; only what changed is worked on, and what vanished below a folder is removed."""
+        report = self._runtime.index([Path(path) for path in paths], options or IndexOptions())
+        self.close()
+        return report
+
+    def remove(self, path: str) -> int:
+        """Takes a file, or all files below a folder, out of the index; returns how many."""
+        removed = self._runtime.remove(path)
+        self.close()
+        return removed
+
+    def search(self, query: str, k: int = 5, *, filter: str = "") -> list[Hit]:  # noqa: A002 - the command's word
+        """The ``k`` best passages, best first, from the generation that was current at the first search."""
+        if self._searcher is None:
+            self._searcher = self._stack.enter_context(self._runtime.searcher())
+        return self._searcher.search(Query(query, filter), k)
+
+    def close(self) -> None:
+        """Lets go of the generation; the next search opens the newest."""
+        self._searcher = None
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Chunker:
+    """Cuts texts into chunks, without an index; ``strategy="fixed"`` and others like it need no model."""
+
+    def __init__(
+        self,
+        strategy: str = "intent",
+        *,
+        target_chars: int = Limits.target_chars,
+        intents: str = "model",
+        models: str | os.PathLike[str] | None = None,
+    ) -> None:
+        seal_environment(os.environ)
+        flags = {"models": Path(models) if models is not None else None, "target_chars": target_chars}
+        self._runtime = Runtime(load_settings(flags))
+        self._options = IndexOptions(strategy=strategy, intents=intents, limits=Limits(target_chars=target_chars))
+
+    def chunk(self, text: str, *, path: str = "text.txt") -> tuple[Chunk, ...]:
+        """Chunks of ``text``, read as the suffix of ``path`` says; joined in order they give the text back."""
+        return self._runtime.chunk_text(text, path, self._options).chunks

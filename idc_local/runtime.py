@@ -1,0 +1,346 @@
+"""The composition root: settings in, use cases with their real parts out. Shared by the command line and the library.
+
+Models are resolved (found and hashed) when an operation needs them and loaded when the first text does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any
+
+from idc_local.catalogue import EMBEDDER, GENERATOR, Catalogue, ModelFiles
+from idc_local.config import Settings
+from idc_local.doctor import Probes, examine
+from idc_local.embedding import CachedEmbedder
+from idc_local.errors import InputError, NothingFound, StoreMismatch
+from idc_local.indexing import IndexOptions, IndexRun
+from idc_local.machine import available_threads, look_around
+from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelinePorts
+from idc_local.ports import Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
+from idc_local.ranking import RankingWeights
+from idc_local.readers import read_source
+from idc_local.searching import QueryEncoder, Searcher
+from idc_local.sources import STDIN, plan_sources
+from idc_local.store import Snapshot, Writer, index_fingerprint, verify
+from idc_local.strategies import NEEDS_INTENTS
+from idc_local.types import Check, Chunk, Document, FloatArray, IndexReport, Intent, SourceRecord
+
+
+class Silent:
+    """Progress that shows nothing."""
+
+    def start(self, stage: str, total: int | None, unit: str) -> None:
+        """A stage begins."""
+
+    def advance(self, amount: int = 1, detail: str = "") -> None:
+        """More of it is done."""
+
+    def finish(self) -> None:
+        """It is over."""
+
+
+class MemoryCache:
+    """Vector and intent cache of one process, for work without an index."""
+
+    def __init__(self) -> None:
+        self._vectors: dict[str, FloatArray] = {}
+        self._intents: dict[str, tuple[str, ...]] = {}
+
+    def vectors(self, keys: Sequence[str]) -> Mapping[str, FloatArray]:
+        """Known vectors by key."""
+        return {key: self._vectors[key] for key in keys if key in self._vectors}
+
+    def put_vectors(self, keys: Sequence[str], vectors: FloatArray) -> None:
+        """Keeps vectors."""
+        self._vectors.update(zip(keys, vectors, strict=True))
+
+    def intents(self, keys: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Known replies by key."""
+        return {key: self._intents[key] for key in keys if key in self._intents}
+
+    def put_intents(self, replies: Mapping[str, Sequence[str]]) -> None:
+        """Keeps replies."""
+        self._intents.update({key: tuple(reply) for key, reply in replies.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """What an index holds."""
+
+    folder: Path
+    generation: int
+    documents: int
+    chunks: int
+    sentences: int
+    intents: int
+    bytes: int
+    fingerprint: Mapping[str, Any]
+    sources: Mapping[str, SourceRecord]
+
+
+class Runtime:
+    """Every operation of the package, over one set of settings."""
+
+    def __init__(self, settings: Settings, progress: Progress | None = None) -> None:
+        self.settings = settings
+        self._progress: Progress = progress or Silent()
+        self._models: dict[tuple[str, str], ModelFiles] = {}
+        self._loaded: dict[str, Any] = {}
+
+    # ---- models
+
+    @cached_property
+    def _catalogue(self) -> Catalogue:
+        return Catalogue(self.settings.models)
+
+    def catalogue(self) -> Catalogue:
+        """The model catalogue over the models folder."""
+        return self._catalogue
+
+    def _files(self, role: str, name: str) -> ModelFiles:
+        """Files of a model, found and hashed once."""
+        key = (role, name)
+        if key not in self._models:
+            self._models[key] = self._catalogue.resolve(role, name or None)
+        return self._models[key]
+
+    def _embedder_files(self) -> ModelFiles:
+        """The embedder that the settings name, else the one that the index was made with, else the default."""
+        name = self.settings.embedder
+        if not name:
+            name = str(index_fingerprint(self.settings.index).get("embedder_name", ""))
+        return self._files(EMBEDDER, name)
+
+    def _embedder(self, files: ModelFiles) -> Embedder:
+        from idc_local.backends.sbert import load_embedder
+
+        return self._once(f"embedder {files.name}", lambda: load_embedder(files, self.threads))
+
+    def _generator(self, files: ModelFiles) -> TextGenerator:
+        from idc_local.backends.llama import load_generator
+
+        return self._once(f"generator {files.name}", lambda: load_generator(files, self.threads))
+
+    def _counter(self) -> TokenCounter:
+        """The embedder's own tokenizer where its files are there, else an estimate that errs high."""
+        from idc_local.backends.tokens import EstimatingCounter, load_token_counter
+
+        spec = self._catalogue.spec_of(EMBEDDER, self.settings.embedder or None)
+        folder = self._catalogue.place(spec)
+        if not (folder / "tokenizer.json").is_file():
+            return EstimatingCounter()
+        return self._once(f"counter {folder}", lambda: load_token_counter(folder))
+
+    def _once(self, key: str, load: Callable[[], Any]) -> Any:  # noqa: ANN401 - each caller names its type
+        if key not in self._loaded:
+            self._loaded[key] = load()
+        return self._loaded[key]
+
+    @property
+    def threads(self) -> int:
+        """Threads for native code."""
+        return self.settings.threads or available_threads()
+
+    # ---- documents in
+
+    def _ports(self, cache: Writer | MemoryCache, options: IndexOptions) -> PipelinePorts:
+        embedder = self._embedder_files()
+        generator = self._files(GENERATOR, self.settings.generator) if options.intents == "model" else None
+        return PipelinePorts(
+            counter=self._counter(),
+            embedder=CachedEmbedder(lambda: self._embedder(embedder), cache, embedder.dimension, self._progress),
+            embedder_fingerprint=embedder.fingerprint,
+            generator=lambda: self._generator(self._files(GENERATOR, self.settings.generator)),
+            generator_fingerprint=generator.fingerprint if generator else "",
+            generator_languages=generator.languages if generator else (),
+            cache=cache,
+            prompt=intent_prompt(),
+            progress=self._progress,
+            clock=time.monotonic,
+        )
+
+    def index(self, roots: Sequence[Path], options: IndexOptions) -> IndexReport:
+        """Brings the index up to date with ``roots`` (``-``: standard input).
+
+        Raises:
+            InputError: a root does not exist.
+            ModelError: a model that is needed is missing or damaged.
+            StoreError: the index is locked, damaged, or of another embedder.
+        """
+        plan_sources([root for root in roots if str(root) != STDIN], {})
+        data = sys.stdin.buffer.read() if any(str(root) == STDIN for root in roots) else None
+        embedder = self._embedder_files()
+        with Writer.open(self.settings.index, writer_fingerprint(embedder), rebuild=options.rebuild) as writer:
+            return IndexRun(writer, options, self._ports(writer, options)).run(roots, data)
+
+    def chunk(self, source: Path, options: IndexOptions, *, explain: bool = False) -> CutDocument:
+        """The document in ``source`` cut into chunks, without an index."""
+        return self._chunk(read_one(source), options, explain=explain)
+
+    def _chunk(self, document: Document, options: IndexOptions, *, explain: bool = False) -> CutDocument:
+        chunking = replace(options.chunking, explain=explain)
+        intents = options.intents if chunking.strategy in NEEDS_INTENTS else "off"
+        return self._cut(document, replace(options, intents=intents), chunking)
+
+    def predict(self, source: Path, options: IndexOptions) -> CutDocument:
+        """The document in ``source`` with its predicted intents, without an index."""
+        return self._cut(read_one(source), options, options.chunking)
+
+    def chunk_text(self, text: str, path: str, options: IndexOptions) -> CutDocument:
+        """``text`` cut into chunks, read as the suffix of ``path`` says; a lone surrogate is read as ``?``."""
+        return self._chunk(read_source(text.encode("utf-8", "replace"), path), options)
+
+    def _cut(self, document: Document, options: IndexOptions, chunking: ChunkingOptions) -> CutDocument:
+        embed = chunking.needs_vectors or options.intents != "off"
+        ports = self._ports(MemoryCache(), options) if embed else self._light_ports()
+        return Pipeline(chunking, ports).cut(document, options.intents, embed=embed)
+
+    # ---- answers out
+
+    @contextmanager
+    def searcher(self) -> Iterator[Searcher]:
+        """A searcher over the index's current generation; the query model loads with the first query.
+
+        Raises:
+            StoreError: there is no index, or it is damaged.
+            StoreMismatch: the index was made with another embedder.
+            ModelError: the embedder is missing or damaged.
+        """
+        with Snapshot.open(self.settings.index) as snapshot:
+            files = self._embedder_files()
+            check_embedder(snapshot.fingerprint, files, self.settings.index)
+            yield Searcher(snapshot, LazyQueries(lambda: self._query_encoder(files)), RankingWeights())
+
+    def _query_encoder(self, files: ModelFiles) -> QueryEncoder:
+        return self._embedder(files)
+
+    def stored_intents(self) -> list[tuple[Chunk, Intent]]:
+        """Every intent of the index with its chunk, in the order of paths and places."""
+        with Snapshot.open(self.settings.index) as snapshot:
+            pairs = list(snapshot.all_intents())
+            chunks = snapshot.chunks([row for row, _ in pairs])
+            return [(chunk, intent) for chunk, (_, intent) in zip(chunks, pairs, strict=True)]
+
+    def show(self, identifier: str) -> Chunk:
+        """The chunk whose id begins with ``identifier``."""
+        with Snapshot.open(self.settings.index) as snapshot:
+            return snapshot.chunks([snapshot.find(identifier)])[0]
+
+    def document_text(self, document_id: str) -> str:
+        """Extracted text of a document."""
+        with Snapshot.open(self.settings.index) as snapshot:
+            return snapshot.document_text(document_id)
+
+    # ---- looking after an index
+
+    def status(self) -> IndexStatus:
+        """What the index holds."""
+        folder = self.settings.index
+        with Snapshot.open(folder) as snapshot:
+            counts = snapshot.counts()
+            return IndexStatus(
+                folder=folder,
+                generation=snapshot.generation,
+                documents=counts["documents"],
+                chunks=counts["chunks"],
+                sentences=counts["sentences"],
+                intents=counts["intents"],
+                bytes=sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
+                fingerprint=snapshot.fingerprint,
+                sources=snapshot.sources(),
+            )
+
+    def verify(self, deep: bool) -> list[Check]:
+        """Checks of the index."""
+        return verify(self.settings.index, deep=deep)
+
+    def remove(self, path: str) -> int:
+        """Takes sources out of the index: one path, or all below a folder; returns how many.
+
+        Raises:
+            NothingFound: the index has no such path.
+        """
+        with Writer.open(self.settings.index, None) as writer:
+            wanted = [known for known in writer.sources() if known == path or known.startswith(path.rstrip("/") + "/")]
+            if not wanted:
+                raise NothingFound(f"{path} is not in the index", hint="idc-local status -v lists what is")
+            for known in wanted:
+                writer.drop_source(known)
+            writer.publish()
+            return len(wanted)
+
+    def doctor(self, deep: bool = False) -> list[Check]:
+        """Checks of the installation, the models and the index; ``deep`` also loads both models and tries them."""
+        return examine(
+            Probes(
+                settings=self.settings,
+                machine=look_around(),
+                models=lambda: self._catalogue.list(deep=True),
+                embedder=self._embedder_files,
+                generator=lambda: self._files(GENERATOR, self.settings.generator),
+                fingerprint=lambda: index_fingerprint(self.settings.index),
+                verify=lambda: self.verify(deep=False),
+                embed=lambda texts: self._embedder(self._embedder_files()).encode_documents(texts),
+                complete=self._complete,
+            ),
+            deep=deep,
+        )
+
+    def _complete(self, prompt: str) -> str:
+        generator = self._generator(self._files(GENERATOR, self.settings.generator))
+        return generator.generate("", [GenerationRequest(prompt, 0)], max_tokens=16, stop="\n")[0]
+
+
+class LazyQueries:
+    """A query encoder that is loaded with the first query."""
+
+    def __init__(self, load: Callable[[], QueryEncoder]) -> None:
+        self._load = load
+        self._encoder: QueryEncoder | None = None
+
+    def encode_queries(self, texts: Sequence[str]) -> FloatArray:
+        """float32 [len(texts), d], unit rows."""
+        if self._encoder is None:
+            self._encoder = self._load()
+        return self._encoder.encode_queries(texts)
+
+
+def intent_prompt() -> str:
+    """The prompt that intents are generated with."""
+    return (package_files("idc_local") / "prompts" / "intents.v1.txt").read_text(encoding="utf-8")
+
+
+def read_one(source: Path) -> Document:
+    """The document in a file, or on standard input for ``-``."""
+    if str(source) == STDIN:
+        return read_source(sys.stdin.buffer.read(), STDIN)
+    try:
+        data = source.read_bytes()
+    except IsADirectoryError as error:
+        raise InputError(f"{source} is a folder", hint=f"idc-local index {source}") from error
+    except OSError as error:
+        raise InputError(f"{source} cannot be read: {error.strerror}", hint="check the path") from error
+    return read_source(data, str(source))
+
+
+def writer_fingerprint(files: ModelFiles) -> dict[str, Any]:
+    """What must be the same for all vectors of an index."""
+    return {"embedder": files.fingerprint, "embedder_name": files.name, "dimension": files.dimension}
+
+
+def check_embedder(fingerprint: Mapping[str, Any], files: ModelFiles, folder: Path) -> None:
+    """Refuses queries by another model than the one that made the index's vectors."""
+    if fingerprint.get("embedder") != files.fingerprint:
+        made_with = fingerprint.get("embedder_name", "another model")
+        raise StoreMismatch(
+            f"the index in {folder} was made with {made_with}, the embedder now is {files.name}",
+            hint=f"idc-local index PATH --rebuild --index {folder}",
+        )

@@ -1,0 +1,114 @@
+"""What an indexing run has to do: names, collisions between roots, what vanished."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from idc_local.errors import InputError
+from idc_local.sources import Plan, plan_sources
+from idc_local.types import SourceRecord
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+
+
+def known(plan: Plan) -> dict[str, SourceRecord]:
+    return {
+        entry.file.path: SourceRecord(entry.file.path, entry.file.size, entry.file.mtime_ns, "", "d", root=entry.root)
+        for entry in plan.found
+    }
+
+
+def names(plan: Plan) -> list[str]:
+    return [entry.file.path for entry in plan.found]
+
+
+def test_names_are_relative_to_the_folder(tmp_path: Path) -> None:
+    write(tmp_path / "docs", "b.txt", "sub/a.txt")
+    plan = plan_sources([tmp_path / "docs"], {})
+    assert names(plan) == ["b.txt", "sub/a.txt"]
+    assert {entry.root for entry in plan.found} == {str(tmp_path / "docs")}
+    assert plan.removed == ()
+
+
+def test_a_single_file_is_named_relative_to_its_folder_or_to_a_known_folder(tmp_path: Path) -> None:
+    write(tmp_path / "docs", "a.txt", "sub/c.txt")
+    assert names(plan_sources([tmp_path / "docs" / "sub" / "c.txt"], {})) == ["c.txt"]
+    first = known(plan_sources([tmp_path / "docs"], {}))
+    plan = plan_sources([tmp_path / "docs" / "sub" / "c.txt"], first)
+    assert names(plan) == ["sub/c.txt"]
+    assert plan.removed == ()
+
+
+def test_a_folder_of_a_known_folder_keeps_the_known_names(tmp_path: Path) -> None:
+    write(tmp_path / "docs", "a.txt", "sub/c.txt")
+    first = known(plan_sources([tmp_path / "docs"], {}))
+    (tmp_path / "docs" / "sub" / "c.txt").unlink()
+    write(tmp_path / "docs", "sub/d.txt")
+    plan = plan_sources([tmp_path / "docs" / "sub"], first)
+    assert names(plan) == ["sub/d.txt"]
+    assert plan.removed == ("sub/c.txt",)
+
+
+def test_a_folder_around_a_known_folder_renames(tmp_path: Path) -> None:
+    write(tmp_path / "docs", "a.txt", "sub/c.txt")
+    first = known(plan_sources([tmp_path / "docs" / "sub"], {}))
+    plan = plan_sources([tmp_path / "docs"], first)
+    assert names(plan) == ["a.txt", "sub/c.txt"]
+    assert plan.removed == ("c.txt",)
+
+
+def test_equal_names_below_two_roots_get_the_folder_s_name(tmp_path: Path) -> None:
+    write(tmp_path / "one", "a.txt")
+    write(tmp_path / "two", "a.txt")
+    both = plan_sources([tmp_path / "one", tmp_path / "two"], {})
+    assert names(both) == ["a.txt", "two/a.txt"]
+    assert [os.path.join(entry.root, entry.file.path) for entry in both.found] == [
+        str(tmp_path / "one" / "a.txt"),
+        str(tmp_path / "two" / "a.txt"),
+    ]
+    later = plan_sources([tmp_path / "two"], known(plan_sources([tmp_path / "one"], {})))
+    assert names(later) == ["two/a.txt"]
+    assert later.removed == ()
+
+
+def test_nested_roots_name_each_file_once(tmp_path: Path) -> None:
+    write(tmp_path / "docs", "a.txt", "sub/c.txt")
+    assert names(plan_sources([tmp_path / "docs" / "sub", tmp_path / "docs"], {})) == ["a.txt", "sub/c.txt"]
+
+
+def test_only_what_lies_below_the_roots_can_vanish(tmp_path: Path) -> None:
+    write(tmp_path / "one", "a.txt")
+    write(tmp_path / "one2", "b.txt")
+    before = known(plan_sources([tmp_path / "one", tmp_path / "one2"], {}))
+    (tmp_path / "one" / "a.txt").unlink()
+    (tmp_path / "one2" / "b.txt").unlink()
+    assert plan_sources([tmp_path / "one"], before).removed == ("a.txt",)
+
+
+def test_a_root_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        plan_sources([tmp_path / "nothing"], {})
+
+
+def test_what_cannot_be_looked_at_has_not_vanished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "docs", "a.txt", "sub/c.txt")
+    before = known(plan_sources([tmp_path / "docs"], {}))
+    real = os.scandir
+
+    def scandir(folder: Path) -> object:
+        if str(folder).endswith("sub"):
+            raise PermissionError(13, "Permission denied", str(folder))
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    plan = plan_sources([tmp_path / "docs"], before)
+    assert names(plan) == ["a.txt"]
+    assert plan.removed == ()
+    assert [skip.path for skip in plan.skipped] == ["sub/"]
