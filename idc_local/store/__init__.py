@@ -1,0 +1,7 @@
+"""The index on disk: one SQLite database that is the truth, and generations of files derived from it."""
+
+from idc_local.store.checking import verify
+from idc_local.store.snapshot import Snapshot
+from idc_local.store.writer import Writer
+
+__all__ = ["Snapshot", "Writer", "verify"]

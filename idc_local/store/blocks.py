@@ -1,0 +1,231 @@
+"""Derived files with a checksum for every block, written once and checked where they are read.
+
+A folder of files has one ``sums.bin``: 16 bytes of sha256 for each 16 KiB block of each file, files in order of
+name. The manifest vouches for ``sums.bin``, and that for every block, so that a large memory-mapped file needs no
+full read at the start and yet no byte of it is ever used unchecked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import mmap
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from idc_local.store.codec import Json
+from idc_local.store.layout import FileEntry, damaged, open_private
+
+BLOCK = 16384
+SUM = 16
+SUMS = "sums.bin"
+
+
+class Sink:
+    """A new private file that counts and hashes what is written to it."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.fdopen(open_private(path), "wb")
+        self._whole = hashlib.sha256()
+        self._rest = b""
+        self.sums = bytearray()
+        self.size = 0
+
+    def write(self, data: bytes) -> int:
+        """Appends ``data``."""
+        view = memoryview(data)
+        self._file.write(view)
+        self._whole.update(view)
+        self.size += len(view)
+        start = 0
+        if self._rest:
+            start = min(BLOCK - len(self._rest), len(view))
+            self._rest += bytes(view[:start])
+            if len(self._rest) < BLOCK:
+                return len(view)
+            self._add(self._rest)
+        while len(view) - start >= BLOCK:
+            self._add(view[start : start + BLOCK])
+            start += BLOCK
+        self._rest = bytes(view[start:])
+        return len(view)
+
+    def _add(self, block: bytes | memoryview) -> None:
+        self.sums += hashlib.sha256(block).digest()[:SUM]
+
+    def close(self) -> FileEntry:
+        """Makes the content durable and closes the file."""
+        if self._rest:
+            self._add(self._rest)
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        finally:
+            self._file.close()
+        return FileEntry(self.size, self._whole.hexdigest())
+
+
+class BlockWriter:
+    """Writes the files of one folder, then their ``sums.bin``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.entries: dict[str, FileEntry] = {}
+        self._sums: dict[str, bytes] = {}
+
+    def write(self, name: str, fill: Callable[[Sink], object]) -> None:
+        """Makes file ``name`` with what ``fill`` writes."""
+        sink = Sink(self.folder / name)
+        try:
+            fill(sink)
+        finally:
+            self.entries[name] = sink.close()
+        self._sums[name] = bytes(sink.sums)
+
+    def array(self, name: str, values: npt.NDArray[Any]) -> None:
+        """Makes a .npy file."""
+        self.write(name, lambda sink: np.save(sink, np.ascontiguousarray(values), allow_pickle=False))
+
+    def json(self, name: str, value: Json) -> None:
+        """Makes a JSON file."""
+        data = json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
+        self.write(name, lambda sink: sink.write(data))
+
+    def finish(self) -> dict[str, FileEntry]:
+        """Writes ``sums.bin``; entries of all files by name."""
+        data = b"".join(self._sums[name] for name in sorted(self._sums))
+        self.write(SUMS, lambda sink: sink.write(data))
+        return self.entries
+
+
+class BlockFile:
+    """A memory-mapped file whose blocks are checked when they are first used."""
+
+    def __init__(self, path: Path, size: int, sums: bytes) -> None:
+        self._path = path
+        self._sums = np.frombuffer(sums, dtype=np.uint8).reshape(-1, SUM)
+        self._known = np.zeros(self._sums.shape[0], dtype=np.bool_)
+        self._map = self._open(size)
+
+    def _open(self, size: int) -> mmap.mmap | bytes:
+        try:
+            with self._path.open("rb") as file:
+                if os.fstat(file.fileno()).st_size != size:
+                    raise damaged(self._path, f"its size is not {size} bytes")
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+        except FileNotFoundError as error:
+            raise damaged(self._path, "it is missing") from error
+
+    def require(self, start: int, stop: int) -> None:
+        """Checks the blocks that hold bytes ``start`` to ``stop``."""
+        if stop > start:
+            first, last = start // BLOCK, (stop - 1) // BLOCK + 1
+            self._check(np.flatnonzero(~self._known[first:last]) + first)
+
+    def _check(self, blocks: npt.NDArray[np.int64]) -> None:
+        view = memoryview(self._map)
+        for block in blocks.tolist():
+            own = hashlib.sha256(view[block * BLOCK : (block + 1) * BLOCK]).digest()[:SUM]
+            if own != self._sums[block].tobytes():
+                raise damaged(self._path, f"block {block} does not fit its checksum")
+            self._known[block] = True
+
+    def require_all(self) -> None:
+        """Checks every block."""
+        self._check(np.flatnonzero(~self._known))
+
+    def json(self) -> Json:
+        """The file's value as JSON."""
+        self.require_all()
+        return json.loads(bytes(self._map))
+
+    def array(self) -> BlockArray:
+        """The file as a .npy array."""
+        self.require(0, min(len(self._map), BLOCK))
+        head = io.BytesIO(bytes(self._map[:BLOCK]))
+        try:
+            version = np.lib.format.read_magic(head)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, fortran, dtype = read(head)
+        except ValueError as error:
+            raise damaged(self._path, "it is no array") from error
+        if fortran or dtype.hasobject:
+            raise damaged(self._path, "it is no plain array")
+        count = int(np.prod(shape))
+        values = np.frombuffer(self._map, dtype=dtype, offset=head.tell(), count=count) if count else np.zeros(0, dtype)
+        return BlockArray(self, head.tell(), values.reshape(shape))
+
+
+class BlockArray:
+    """An array in a file: rows are checked when they are taken."""
+
+    def __init__(self, file: BlockFile, offset: int, values: npt.NDArray[Any]) -> None:
+        self._file = file
+        self._offset = offset
+        self._values = values
+        self._row = int(values.itemsize * np.prod(values.shape[1:], dtype=np.int64))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the whole array."""
+        return self._values.shape
+
+    def part(self, start: int, stop: int) -> npt.NDArray[Any]:
+        """Rows ``start`` to ``stop``, memory-mapped."""
+        self._file.require(self._offset + start * self._row, self._offset + stop * self._row)
+        return self._values[start:stop]
+
+    def whole(self) -> npt.NDArray[Any]:
+        """All rows, memory-mapped."""
+        return self.part(0, self._values.shape[0])
+
+
+class BlockFolder:
+    """The files of one folder, opened on first use."""
+
+    def __init__(self, folder: Path, entries: Mapping[str, FileEntry]) -> None:
+        self.folder = folder
+        self._entries = entries
+        self._open: dict[str, BlockFile] = {}
+        self._sums = self._load_sums()
+
+    def _load_sums(self) -> dict[str, bytes]:
+        path = self.folder / SUMS
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError as error:
+            raise damaged(path, "it is missing") from error
+        if hashlib.sha256(data).hexdigest() != self._entries[SUMS].sha256:
+            raise damaged(path, "its content does not fit its checksum")
+        sums, start = {}, 0
+        for name in sorted(set(self._entries) - {SUMS}):
+            stop = start + SUM * -(-self._entries[name].size // BLOCK)
+            sums[name], start = data[start:stop], stop
+        return sums
+
+    def check_sizes(self) -> None:
+        """Checks that every file is there with its size."""
+        for name, entry in self._entries.items():
+            path = self.folder / name
+            try:
+                size = path.stat().st_size
+            except FileNotFoundError as error:
+                raise damaged(path, "it is missing") from error
+            if size != entry.size:
+                raise damaged(path, f"it has {size} bytes instead of {entry.size}")
+
+    def file(self, name: str) -> BlockFile:
+        """One file, memory-mapped."""
+        if name not in self._open:
+            self._open[name] = BlockFile(self.folder / name, self._entries[name].size, self._sums[name])
+        return self._open[name]
+
+    def array(self, name: str) -> BlockArray:
+        """One .npy file."""
+        return self.file(name).array()

@@ -1,0 +1,133 @@
+"""How documents, chunks and arrays look as bytes. Pure: no files, no database.
+
+Text is UTF-8 in which lone surrogates are allowed, arrays are little-endian and bare, everything else is JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from idc_local.types import Block, BlockKind, Chunk, Document, IndexedDocument, IntArray, Intent, Sentences, Span
+
+Json: TypeAlias = Any
+"""A value as JSON has it; those who decode one know its shape."""
+
+SENTENCE_FIELDS = ("starts", "ends", "tokens", "block", "boundary", "level", "glue")
+CHUNK_FIELDS = ("id", "document_id", "path", "start", "end", "text", "heading", "page", "line_start", "line_end")
+MORE_CHUNK_FIELDS = ("tokens", "context")
+
+
+def encode_text(text: str) -> bytes:
+    """Any string as bytes."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decode_text(data: bytes) -> str:
+    """The string that ``encode_text`` was given."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+def encode_json(value: Json) -> bytes:
+    """A JSON value as compact bytes, in which text stands as it is."""
+    return encode_text(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True))
+
+
+def decode_json(data: bytes) -> Json:
+    """The value that ``encode_json`` was given, tuples as lists."""
+    return json.loads(decode_text(data))
+
+
+def encode_array(values: npt.NDArray[Any], dtype: str) -> bytes:
+    """The values as ``dtype``, row by row."""
+    return np.ascontiguousarray(values, dtype=dtype).tobytes()
+
+
+def encode_document(document: Document, language: str) -> bytes:
+    """All of a document but its text."""
+    value = {
+        "id": document.id,
+        "path": document.path,
+        "media_type": document.media_type,
+        "encoding": document.encoding,
+        "source_sha256": document.source_sha256,
+        "source_bytes": document.source_bytes,
+        "lines": document.lines,
+        "pages": document.pages,
+        "language": language,
+        "blocks": [
+            [block.kind.value, block.start, block.end, block.headings, block.level, block.header]
+            for block in document.blocks
+        ],
+    }
+    return encode_json(value)
+
+
+def decode_document(data: bytes, text: str) -> Document:
+    """The document that ``encode_document`` was given."""
+    value = decode_json(data)
+    del value["language"]
+    value["blocks"] = tuple(
+        Block(BlockKind(kind), start, end, tuple(headings), level, Span(*header) if header else None)
+        for kind, start, end, headings, level, header in value["blocks"]
+    )
+    value["lines"] = tuple((offset, line) for offset, line in value["lines"])
+    value["pages"] = tuple((offset, label) for offset, label in value["pages"])
+    return Document(text=text, **value)
+
+
+def encode_sentences(sentences: Sentences) -> bytes:
+    """Spans and facts of sentences, int64 [7, n]."""
+    return encode_array(np.stack([getattr(sentences, name) for name in SENTENCE_FIELDS]), "<i8")
+
+
+def decode_sentences(data: bytes) -> Sentences:
+    """The sentences that ``encode_sentences`` was given."""
+    rows = np.frombuffer(data, dtype="<i8").reshape(len(SENTENCE_FIELDS), -1)
+    values: dict[str, Any] = dict(zip(SENTENCE_FIELDS, rows, strict=True))
+    return Sentences(**(values | {"glue": values["glue"].astype(np.bool_)}))
+
+
+def encode_chunk(chunk: Chunk, intents: Sequence[Intent]) -> bytes:
+    """A chunk with the intents that belong to it."""
+    value: dict[str, Any] = {name: getattr(chunk, name) for name in CHUNK_FIELDS + MORE_CHUNK_FIELDS}
+    return encode_json(value | {"intents": [asdict(intent) for intent in intents]})
+
+
+def decode_chunk(data: bytes, path: str) -> Chunk:
+    """The chunk that ``encode_chunk`` was given, under the path that it has now."""
+    value = decode_json(data)
+    intents = tuple(_intent(entry) for entry in value.pop("intents"))
+    return Chunk(**(value | {"path": path, "intents": intents}))
+
+
+def _intent(value: Mapping[str, Any]) -> Intent:
+    return Intent(**{**value, "evidence": Span(*value["evidence"])})
+
+
+def chunk_order(indexed: IndexedDocument) -> IntArray:
+    """int64 [k]: the document's chunks by start, then end."""
+    starts = np.array([chunk.start for chunk in indexed.chunks], dtype=np.int64)
+    ends = np.array([chunk.end for chunk in indexed.chunks], dtype=np.int64)
+    return np.lexsort((ends, starts)).astype(np.int64)
+
+
+def count_terms(terms: Sequence[Sequence[str]]) -> tuple[list[str], IntArray, IntArray]:
+    """Vocabulary in order, postings int64 [p, 3] as (term, chunk, count) in order, and int64 [k] terms of chunks."""
+    counts = [Counter(storable(term) for term in own) for own in terms]
+    vocabulary = sorted(set().union(*counts)) if counts else []
+    number = {term: place for place, term in enumerate(vocabulary)}
+    postings = [(number[term], chunk, count) for chunk, own in enumerate(counts) for term, count in own.items()]
+    lengths = np.array([len(own) for own in terms], dtype=np.int64)
+    return vocabulary, np.array(sorted(postings), dtype=np.int64).reshape(-1, 3), lengths
+
+
+def storable(term: str) -> str:
+    """The term with lone surrogates, which no file format takes, replaced."""
+    return term if term.isascii() else term.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,174 @@
+"""One generation: which documents it has under which paths, in which segments; building it and reading its tables.
+
+Rows are chunks in order of (first path of the document, place in the document): a pure function of content.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from idc_local.store.blocks import BlockFolder, BlockWriter
+from idc_local.store.layout import SEGMENTS, FileEntry, Manifest, generation_folder, make_folder
+from idc_local.store.lexical import merge_counts, write_bm25
+from idc_local.store.records import Edition
+from idc_local.store.segments import Segment, Truth, build_segment, segment_name
+from idc_local.types import IntArray, SourceRecord
+
+DOCUMENTS, SOURCES, BM25 = "documents.json", "sources.json", "bm25"
+SMALL = 256
+"""Segments of fewer chunks are always merged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A document of a generation: its edition, the number of its segment, and its paths in order."""
+
+    edition: Edition
+    segment: int
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a generation is to hold.
+
+    editions: by document, with their paths, in order of first path. sources: everything known of files.
+    """
+
+    editions: tuple[tuple[Edition, tuple[str, ...]], ...]
+    sources: Mapping[str, SourceRecord]
+
+
+def row_places(documents: Sequence[Placed], segments: Sequence[Segment]) -> tuple[IntArray, IntArray, IntArray]:
+    """int64 [n] each: for every row its document, its segment, and its chunk within that."""
+    counts = np.array([document.edition.chunks for document in documents], dtype=np.int64)
+    firsts = np.array(
+        [segments[document.segment].members[document.edition.id].first for document in documents], dtype=np.int64
+    )
+    owner = np.repeat(np.arange(len(documents)), counts)
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    numbers = np.array([document.segment for document in documents], dtype=np.int64)
+    return owner, numbers[owner], firsts[owner] + within
+
+
+def rows_of_chunks(places: tuple[IntArray, IntArray, IntArray], segments: Sequence[Segment]) -> list[IntArray]:
+    """For each segment int64 [k]: the row of each of its chunks, -1 where the generation does without it."""
+    _, numbers, chunks = places
+    result = [np.full(segment.chunks, -1, dtype=np.int64) for segment in segments]
+    for number, rows in enumerate(result):
+        own = np.flatnonzero(numbers == number)
+        rows[chunks[own]] = own
+    return result
+
+
+def open_segments(folder: Path, manifest: Manifest) -> list[Segment]:
+    """The segments of the current generation, in order of number."""
+    place = generation_folder(folder, manifest.generation)
+    return [
+        Segment(place / SEGMENTS / name, entries_below(manifest, f"{SEGMENTS}/{name}/"), manifest.dimension)
+        for name in manifest.segments
+    ]
+
+
+def entries_below(manifest: Manifest, prefix: str) -> dict[str, FileEntry]:
+    """Entries of the files right below ``prefix``, by name."""
+    return {
+        name.removeprefix(prefix): entry
+        for name, entry in manifest.files.items()
+        if name.startswith(prefix) and "/" not in name.removeprefix(prefix)
+    }
+
+
+def read_documents(folder: BlockFolder) -> list[Placed]:
+    """The documents of a generation in order of first path."""
+    return [
+        Placed(Edition(**entry["edition"]), entry["segment"], tuple(entry["paths"]))
+        for entry in folder.file(DOCUMENTS).json()
+    ]
+
+
+def choose_segments(plan: Plan, old: Sequence[Segment]) -> tuple[list[int], list[Edition]]:
+    """Which old segments to keep, by number, and which editions go into a new one.
+
+    A segment goes when most of it is of no use any more, and when it is no more than twice as large as what is new:
+    so sizes grow geometrically and each chunk is rewritten a logarithmic number of times.
+    """
+    wanted = {edition.id: edition for edition, _ in plan.editions}
+    live = [sum(m.chunks for m in segment.members.values() if m.edition in wanted) for segment in old]
+    kept = [number for number, segment in enumerate(old) if live[number] and live[number] * 2 >= segment.chunks]
+    covered = {edition for number in kept for edition in old[number].members}
+    fresh = sum(edition.chunks for edition in wanted.values() if edition.id not in covered)
+    anything = any(edition not in covered for edition in wanted)
+    for number in sorted(kept, key=lambda number: live[number]):
+        if anything and live[number] <= max(2 * fresh, SMALL):
+            kept.remove(number)
+            fresh += live[number]
+    covered = {edition for number in kept for edition in old[number].members}
+    return kept, [edition for edition, _ in plan.editions if edition.id not in covered]
+
+
+class GenerationBuilder:
+    """Writes the files of one generation into an empty folder."""
+
+    def __init__(self, truth: Truth, folder: Path) -> None:
+        self._truth = truth
+        self._folder = folder
+        self._files: dict[str, FileEntry] = {}
+
+    def build(self, plan: Plan, old: Sequence[Segment]) -> tuple[tuple[str, ...], dict[str, FileEntry]]:
+        """Names of the segments and entries of all files; ``old`` are segments that may be kept."""
+        kept, new = choose_segments(plan, old)
+        segments = [old[number] for number in kept]
+        for segment in segments:
+            self._link(segment)
+        if new:
+            segments.append(self._new_segment(new))
+        self._write_tables(plan, segments)
+        return tuple(segment.folder.name for segment in segments), self._files
+
+    def _link(self, segment: Segment) -> None:
+        """Shares the files of an older segment; copies them where the file system cannot."""
+        place = self._folder / SEGMENTS / segment.folder.name
+        make_folder(place)
+        for name, entry in segment.entries.items():
+            try:
+                os.link(segment.folder / name, place / name)
+            except OSError:
+                shutil.copy2(segment.folder / name, place / name)
+            self._files[f"{SEGMENTS}/{place.name}/{name}"] = entry
+
+    def _new_segment(self, editions: Sequence[Edition]) -> Segment:
+        place = self._folder / SEGMENTS / segment_name(editions)
+        make_folder(place)
+        entries = build_segment(self._truth, editions, place)
+        self._files.update({f"{SEGMENTS}/{place.name}/{name}": entry for name, entry in entries.items()})
+        return Segment(place, entries, self._truth.dimension)
+
+    def _write_tables(self, plan: Plan, segments: Sequence[Segment]) -> None:
+        home = {edition: number for number, segment in enumerate(segments) for edition in segment.members}
+        documents = [Placed(edition, home[edition.id], paths) for edition, paths in plan.editions]
+        writer = BlockWriter(self._folder)
+        writer.json(DOCUMENTS, [asdict(document) for document in documents])
+        writer.json(SOURCES, [asdict(record) for record in plan.sources.values()])
+        self._files.update(writer.finish())
+        self._write_bm25(row_places(documents, segments), segments)
+
+    def _write_bm25(self, places: tuple[IntArray, IntArray, IntArray], segments: Sequence[Segment]) -> None:
+        lengths = np.zeros(places[0].shape[0], dtype=np.int64)
+        parts = []
+        for segment, rows in zip(segments, rows_of_chunks(places, segments), strict=True):
+            vocabulary, postings, own = segment.terms()
+            parts.append((vocabulary, postings, rows))
+            lengths[rows[rows >= 0]] = own[rows >= 0]
+        place = self._folder / BM25
+        make_folder(place)
+        writer = BlockWriter(place)
+        if lengths.shape[0]:
+            write_bm25(writer, merge_counts(parts, lengths))
+        self._files.update({f"{BM25}/{name}": entry for name, entry in writer.finish().items()})

@@ -1,0 +1,153 @@
+"""BM25. The only user of bm25s: its files, and top lists with ties in order of row.
+
+The score arrays are built here, without a loop over documents, from counts of terms; they are those that bm25s
+itself would build (method "lucene", k1 1.5, b 0.75).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from idc_local.store.blocks import BlockFolder, BlockWriter
+from idc_local.store.layout import damaged
+from idc_local.types import BoolArray, FloatArray, IntArray
+
+K1 = 1.5
+B = 0.75
+DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
+VOCABULARY, PARAMETERS = "vocab.index.json", "params.index.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """How often terms occur in rows.
+
+    vocabulary: terms in order. terms, rows, counts: int64 [p], one entry for each pair of term (a place in the
+    vocabulary) and row, in order of term, then row. lengths: int64 [n], terms of each row with repeats.
+    """
+
+    vocabulary: list[str]
+    terms: IntArray
+    rows: IntArray
+    counts: IntArray
+    lengths: IntArray
+
+
+def merge_counts(parts: Sequence[tuple[Sequence[str], IntArray, IntArray]], lengths: IntArray) -> TermCounts:
+    """Counts over all rows from parts: vocabulary, postings [p, 3] of (term, chunk, count), and the row of each chunk.
+
+    A chunk with row -1 is left out, and so are terms that then occur nowhere: the result depends on the rows alone.
+    """
+    number: dict[str, int] = {}
+    columns = []
+    for vocabulary, postings, rows in parts:
+        own = np.fromiter((number.setdefault(term, len(number)) for term in vocabulary), np.int64, len(vocabulary))
+        where = rows[postings[:, 1]]
+        live = where >= 0
+        columns.append(np.stack([own[postings[live, 0]], where[live], postings[live, 2]]))
+    terms, where, counts = np.concatenate([np.zeros((3, 0), dtype=np.int64), *columns], axis=1)
+    used = np.bincount(terms, minlength=len(number)) > 0
+    names = [term for term, kept in zip(number, used.tolist(), strict=True) if kept]
+    order = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+    place = np.zeros(len(number), dtype=np.int64)
+    place[np.flatnonzero(used)[order]] = np.arange(len(names))
+    terms = place[terms]
+    sorter = np.argsort(terms << 32 | where, kind="stable")
+    return TermCounts([names[n] for n in order.tolist()], terms[sorter], where[sorter], counts[sorter], lengths)
+
+
+def bm25_scores(counts: TermCounts) -> FloatArray:
+    """float32 [p]: score of each pair, idf · tf / (tf + k1 · (1 − b + b · length / mean length)).
+
+    idf = ln(1 + (n − df + 0.5) / (df + 0.5)), Kamphuis et al. 2020, "Lucene (accurate)".
+    """
+    n = counts.lengths.shape[0]
+    frequency = np.bincount(counts.terms, minlength=len(counts.vocabulary))
+    idf = np.log(1 + (n - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
+    mean = counts.lengths.mean() or 1.0
+    own = counts.counts.astype(np.float32)
+    penalty = K1 * ((1 - B) + B * counts.lengths / mean)
+    return np.asarray(idf[counts.terms] * (own / (penalty[counts.rows] + own)), dtype=np.float32)
+
+
+def write_bm25(writer: BlockWriter, counts: TermCounts) -> None:
+    """Writes the files of a bm25s index, in bm25s's own format."""
+    import bm25s
+
+    pointers = np.zeros(len(counts.vocabulary) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(counts.terms, minlength=len(counts.vocabulary)), out=pointers[1:])
+    writer.array(DATA, bm25_scores(counts))
+    writer.array(INDICES, counts.rows.astype(np.int32))
+    writer.array(INDPTR, pointers)
+    writer.json(VOCABULARY, {term: place for place, term in enumerate(counts.vocabulary)})
+    writer.json(
+        PARAMETERS,
+        {
+            "k1": K1,
+            "b": B,
+            "delta": 0.5,
+            "method": "lucene",
+            "idf_method": "lucene",
+            "dtype": "float32",
+            "int_dtype": "int32",
+            "num_docs": counts.lengths.shape[0],
+            "version": bm25s.__version__,
+            "backend": "numpy",
+        },
+    )
+
+
+class LexicalFile:
+    """A bm25s index, memory-mapped."""
+
+    def __init__(self, folder: BlockFolder, rows: int) -> None:
+        self._folder = folder
+        self._rows = rows
+        self._index: Any = None
+        self._load(folder.folder)
+        self._arrays = [folder.array(name) for name in (DATA, INDICES)]
+        self._last: tuple[tuple[int, ...], FloatArray] | None = None
+
+    def _load(self, folder: Path) -> None:
+        import bm25s
+
+        for name in (INDPTR, VOCABULARY, PARAMETERS):
+            self._folder.file(name).require_all()
+        index = bm25s.BM25.load(folder, mmap=True, show_progress=False)
+        if index.scores["num_docs"] != self._rows:
+            raise damaged(folder / PARAMETERS, f"it is about {index.scores['num_docs']} rows")
+        self._index = index
+
+    def scores(self, terms: Sequence[str]) -> FloatArray:
+        """float32 [rows]: BM25 of every row; unknown terms give nothing, repeated ones count each time."""
+        numbers = tuple(self._index.get_tokens_ids(list(terms)))
+        if self._last is None or self._last[0] != numbers:
+            self._last = (numbers, self._scores(numbers))
+        return self._last[1]
+
+    def _scores(self, numbers: tuple[int, ...]) -> FloatArray:
+        if not numbers:
+            return np.zeros(self._rows, dtype=np.float32)
+        pointers = self._index.scores["indptr"]
+        for number in set(numbers):
+            for array in self._arrays:
+                array.part(int(pointers[number]), int(pointers[number + 1]))
+        return np.asarray(self._index.get_scores_from_ids(list(numbers)), dtype=np.float32)
+
+    def top(self, terms: Sequence[str], k: int, allowed: BoolArray | None) -> tuple[FloatArray, IntArray]:
+        """Scores above zero and their rows, best first, at most ``k`` of the allowed ones."""
+        scores = self.scores(terms)
+        held = scores > 0 if allowed is None else (scores > 0) & allowed
+        rows = np.flatnonzero(held).astype(np.int64)
+        if k <= 0:
+            rows = rows[:0]
+        if rows.shape[0] > k > 0:
+            floor = np.partition(scores[rows], -k)[-k]
+            rows = rows[scores[rows] >= floor]
+        order = np.lexsort((rows, -scores[rows]))[: max(k, 0)]
+        return scores[rows[order]], rows[order]

@@ -1,0 +1,196 @@
+"""The database of an index: opening it, its tables by numbered migration, checksums of rows, translation of errors.
+
+With ``records`` the only user of sqlite3. Every row that is not its own checksum carries a seal: a digest of what it
+is and what it says, so that a damaged page can hide or break a row but never change one unnoticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from idc_local.errors import StoreCorrupt, StoreError, StoreLocked
+from idc_local.store.layout import DATABASE, damaged, newer_format, open_private
+
+BUSY_SECONDS = 10
+
+Database = sqlite3.Connection
+"""What ``open_for_writing`` and ``open_for_reading`` give."""
+
+
+def m001_tables(db: sqlite3.Connection) -> None:
+    """First tables.
+
+    editions: one document under one recipe; ``current`` is 1 for the newest of a document. parts, chunks: what an
+    edition consists of. vectors: float16 values by their own digest, counted by the editions that hold them.
+    """
+    for statement in (
+        "CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE sources(path BLOB PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID",
+        """CREATE TABLE editions(id INTEGER PRIMARY KEY AUTOINCREMENT, document TEXT NOT NULL, recipe TEXT NOT NULL,
+        current INTEGER NOT NULL, media_type TEXT NOT NULL, language TEXT NOT NULL, chunks INTEGER NOT NULL,
+        sentences INTEGER NOT NULL, intents INTEGER NOT NULL, seal BLOB NOT NULL)""",
+        "CREATE UNIQUE INDEX editions_current ON editions(document) WHERE current = 1",
+        """CREATE TABLE parts(edition INTEGER NOT NULL REFERENCES editions(id) ON DELETE CASCADE, name TEXT NOT NULL,
+        data BLOB NOT NULL, seal BLOB NOT NULL, PRIMARY KEY(edition, name))""",
+        """CREATE TABLE chunks(edition INTEGER NOT NULL REFERENCES editions(id) ON DELETE CASCADE,
+        ordinal INTEGER NOT NULL, data BLOB NOT NULL, seal BLOB NOT NULL, PRIMARY KEY(edition, ordinal))""",
+        "CREATE TABLE vectors(id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, data BLOB NOT NULL)",
+        """CREATE TABLE vector_uses(id INTEGER PRIMARY KEY REFERENCES vectors(id) ON DELETE CASCADE,
+        uses INTEGER NOT NULL)""",
+        "CREATE TABLE vector_keys(key BLOB PRIMARY KEY, digest BLOB NOT NULL) WITHOUT ROWID",
+        "CREATE INDEX vector_keys_digest ON vector_keys(digest)",
+        "CREATE TABLE intents(key TEXT PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID",
+    ):
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (m001_tables,)
+
+
+@contextmanager
+def sql_errors(folder: Path) -> Iterator[None]:
+    """Turns sqlite3's errors into the store's, one line each."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translated(folder, error) from error
+
+
+def _translated(folder: Path, error: sqlite3.Error) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    path = folder / DATABASE
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return damaged(path, str(error))
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreLocked(f"{path} is in use: {error}", hint="try again when the other process is done")
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        return damaged(path, str(error))
+    return StoreError(
+        f"the index in {folder} cannot be used: {error}",
+        hint="check free space, permissions and the state of the disk, or choose another folder with --index DIR",
+    )
+
+
+def seal(*parts: bytes) -> bytes:
+    """16 bytes that change with any part: blake2b over the parts, each with its length."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.digest()
+
+
+def check_seal(path: Path, stored: bytes, *parts: bytes) -> None:
+    """Raises StoreCorrupt where the parts are not those that were sealed."""
+    if seal(*parts) != stored:
+        raise damaged(path, "a row does not fit its checksum")
+
+
+def open_for_writing(folder: Path) -> sqlite3.Connection:
+    """The database of ``folder``, made or migrated where needed.
+
+    Raises:
+        StoreMismatch: a newer program made it.
+        StoreError: it is damaged or cannot be written.
+    """
+    path = folder / DATABASE
+    if not path.exists():
+        os.close(open_private(path))
+    with sql_errors(folder):
+        db = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS)
+        try:
+            for pragma in (
+                "journal_mode = WAL",
+                "synchronous = FULL",
+                "foreign_keys = ON",
+                "secure_delete = ON",
+                "temp_store = MEMORY",
+                "cache_size = -65536",
+                "trusted_schema = OFF",
+            ):
+                db.execute(f"PRAGMA {pragma}")
+            _migrate(folder, db)
+        except BaseException:
+            db.close()
+            raise
+    return db
+
+
+def _migrate(folder: Path, db: sqlite3.Connection) -> None:
+    version = check_version(folder, db)
+    for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
+        db.execute("BEGIN IMMEDIATE")
+        migration(db)
+        db.execute(f"PRAGMA user_version = {number}")
+        db.execute("COMMIT")
+
+
+def check_version(folder: Path, db: sqlite3.Connection) -> int:
+    """The database's format; raises StoreMismatch where it is newer than this program."""
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if version > len(MIGRATIONS):
+        raise newer_format(folder, version)
+    return version
+
+
+def open_for_reading(folder: Path) -> sqlite3.Connection:
+    """The database of ``folder``, which may lie on a medium that cannot be written.
+
+    Raises:
+        StoreCorrupt: it is missing or damaged.
+    """
+    path = folder / DATABASE
+    if not path.is_file():
+        raise damaged(path, "it is missing")
+    with sql_errors(folder):
+        try:
+            return _connect(folder, path, "mode=ro")
+        except sqlite3.OperationalError:
+            # A write-ahead log needs a writable folder even to read; without a log the file alone is the whole truth.
+            if os.access(folder, os.W_OK) or path.with_name(path.name + "-wal").exists():
+                raise
+            return _connect(folder, path, "mode=ro&immutable=1")
+
+
+def _connect(folder: Path, path: Path, options: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?{options}"
+    db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False)
+    try:
+        db.execute("PRAGMA trusted_schema = OFF")
+        check_version(folder, db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+@contextmanager
+def transaction(db: Database) -> Iterator[None]:
+    """All of the block's changes, or none."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def checkpoint(db: Database) -> None:
+    """Moves what the write-ahead log holds into the database and empties the log, unless a reader is in the way."""
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def integrity(folder: Path) -> str:
+    """``ok``, or the first thing that is wrong with the structure of the database."""
+    try:
+        with closing(open_for_reading(folder)) as db, sql_errors(folder):
+            return str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    except StoreCorrupt as error:
+        return error.message

@@ -1,0 +1,199 @@
+"""Segments: immutable files about a set of editions, from which generations are put together.
+
+Within a segment, editions lie in the order given, their chunks by place in the document, intents by chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from idc_local.fingerprint import digest
+from idc_local.store.blocks import BlockFolder, BlockWriter, Sink
+from idc_local.store.caches import read_vectors
+from idc_local.store.codec import decode_json, decode_sentences
+from idc_local.store.layout import DATABASE, FileEntry, damaged
+from idc_local.store.lexical import merge_counts
+from idc_local.store.records import Edition, read_array, read_part
+from idc_local.store.schema import Database, seal
+from idc_local.store.vectors import VectorFile, write_vectors
+from idc_local.types import FloatArray, IntArray
+
+MEMBERS, TABLE, IDS, SPANS = "members.json", "table.npy", "ids.npy", "spans.npy"
+CHUNK_VECTORS, INTENT_VECTORS, SENTENCE_VECTORS = "chunks.faiss", "intents.faiss", "sentences.npy"
+TERMS, POSTINGS, LENGTHS = "terms.json", "postings.npy", "lengths.npy"
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The database that segments are built from, and d of its vectors."""
+
+    folder: Path
+    db: Database
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One edition in a segment: ``first`` is its first chunk, ``chunks`` their number."""
+
+    edition: int
+    first: int
+    chunks: int
+
+
+def segment_name(editions: Sequence[Edition]) -> str:
+    """Name of the segment that holds exactly these editions in this order."""
+    return digest([[edition.id, edition.document, edition.recipe] for edition in editions])[:16]
+
+
+def build_segment(truth: Truth, editions: Sequence[Edition], folder: Path) -> dict[str, FileEntry]:
+    """Writes a segment into ``folder``, which exists and is empty; entries of its files."""
+    writer = BlockWriter(folder)
+    writer.json(MEMBERS, [[edition.id, edition.chunks, edition.sentences, edition.intents] for edition in editions])
+    intents = _write_sentence_vectors(truth, editions, writer)
+    _write_flat(writer, INTENT_VECTORS, intents, truth.dimension)
+    vectors = [_array(truth, edition, "chunk_vectors").reshape(edition.chunks, -1) for edition in editions]
+    _write_flat(writer, CHUNK_VECTORS, [part for part in vectors if part.size], truth.dimension)
+    _write_tables(truth, editions, writer)
+    _write_terms(truth, editions, writer)
+    return writer.finish()
+
+
+def _array(truth: Truth, edition: Edition, name: str) -> npt.NDArray[Any]:
+    return read_array(truth.folder, truth.db, edition, name)
+
+
+def _write_flat(writer: BlockWriter, name: str, parts: Sequence[npt.NDArray[Any]], dimension: int) -> None:
+    writer.write(name, lambda sink: write_vectors(sink.write, list(parts), dimension))
+
+
+def _write_sentence_vectors(truth: Truth, editions: Sequence[Edition], writer: BlockWriter) -> list[FloatArray]:
+    """Writes the sentence vectors of all editions, one edition at a time; the intent vectors of each."""
+    shape = (sum(edition.sentences for edition in editions), truth.dimension)
+    intents: list[FloatArray] = []
+
+    def fill(sink: Sink) -> None:
+        header = {"descr": "<f2", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(sink, header)
+        for edition in editions:
+            sentences, own = edition_vectors(truth, edition)
+            sink.write(sentences.tobytes())
+            intents.append(own.astype(np.float32))
+
+    writer.write(SENTENCE_VECTORS, fill)
+    return intents
+
+
+def edition_vectors(truth: Truth, edition: Edition) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """float16 [n, d] and [m, d]: sentence and intent vectors of an edition.
+
+    Raises:
+        StoreCorrupt: they are not what was stored.
+    """
+    names = ("sentence_vectors", "intent_vectors")
+    sentences, intents = (
+        read_vectors(truth.folder, truth.db, _array(truth, edition, name), truth.dimension) for name in names
+    )
+    if seal(sentences.tobytes(), intents.tobytes()) != read_part(truth.folder, truth.db, edition, "vector_seal"):
+        raise damaged(truth.folder / DATABASE, f"vectors of document {edition.document[:8]} do not fit their checksum")
+    return sentences, intents
+
+
+def _write_tables(truth: Truth, editions: Sequence[Edition], writer: BlockWriter) -> None:
+    tables, spans, ids = [np.zeros((0, 6), np.int64)], [np.zeros((0, 2), np.int64)], []
+    sentence, intent = 0, 0
+    for edition in editions:
+        table = np.zeros((edition.chunks, 6), dtype=np.int64)
+        table[:, 0:2] = _array(truth, edition, "chunk_spans").reshape(-1, 2)
+        table[:, 2:4] = _array(truth, edition, "ranges").reshape(-1, 2) + sentence
+        owner = _array(truth, edition, "intent_chunk")
+        table[:, 4] = np.searchsorted(owner, np.arange(edition.chunks), side="left") + intent
+        table[:, 5] = np.searchsorted(owner, np.arange(edition.chunks), side="right") + intent
+        tables.append(table)
+        own = decode_sentences(read_part(truth.folder, truth.db, edition, "sentences"))
+        spans.append(np.stack([own.starts, own.ends], axis=1))
+        ids.append(read_part(truth.folder, truth.db, edition, "chunk_ids"))
+        sentence, intent = sentence + edition.sentences, intent + edition.intents
+    writer.array(TABLE, np.concatenate(tables))
+    writer.array(SPANS, np.concatenate(spans))
+    writer.array(IDS, np.frombuffer(b"".join(ids), dtype=np.uint8).reshape(-1, 32))
+
+
+def _write_terms(truth: Truth, editions: Sequence[Edition], writer: BlockWriter) -> None:
+    parts, lengths, first = [], [np.zeros(0, dtype=np.int64)], 0
+    for edition in editions:
+        vocabulary = decode_json(read_part(truth.folder, truth.db, edition, "vocabulary"))
+        postings = _array(truth, edition, "postings").reshape(-1, 3)
+        parts.append((vocabulary, postings, np.arange(first, first + edition.chunks)))
+        lengths.append(_array(truth, edition, "lengths"))
+        first += edition.chunks
+    merged = merge_counts(parts, np.concatenate(lengths))
+    writer.json(TERMS, merged.vocabulary)
+    writer.array(POSTINGS, np.stack([merged.terms, merged.rows, merged.counts], axis=1).astype(np.int32))
+    writer.array(LENGTHS, merged.lengths)
+
+
+class Segment:
+    """A segment on disk, memory-mapped and checked as it is read."""
+
+    def __init__(self, folder: Path, entries: Mapping[str, FileEntry], dimension: int) -> None:
+        self.folder = folder
+        self.entries = entries
+        self._files = BlockFolder(folder, entries)
+        self._files.check_sizes()
+        self._dimension = dimension
+        self.members = self._load_members()
+        self.table = self._files.array(TABLE).whole()
+        self._sentences = self._files.array(SENTENCE_VECTORS)
+        self._spans = self._files.array(SPANS)
+        self._vectors: dict[str, VectorFile] = {}
+        if self.table.shape[0] != sum(member.chunks for member in self.members.values()):
+            raise damaged(folder / TABLE, "it does not fit the members")
+
+    def _load_members(self) -> dict[int, Member]:
+        members, first = {}, 0
+        for edition, chunks, _, _ in self._files.file(MEMBERS).json():
+            members[edition] = Member(edition, first, chunks)
+            first += chunks
+        return members
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks."""
+        return int(self.table.shape[0])
+
+    @property
+    def ids(self) -> npt.NDArray[np.uint8]:
+        """uint8 [k, 32]: the ids of the chunks."""
+        return self._files.array(IDS).whole()
+
+    def vectors(self, name: str) -> VectorFile:
+        """CHUNK_VECTORS or INTENT_VECTORS."""
+        if name not in self._vectors:
+            self._files.file(name).require_all()
+            count = self.chunks if name == CHUNK_VECTORS else int(self.table[:, 5].max(initial=0))
+            self._vectors[name] = VectorFile(self._files.folder / name, count, self._dimension)
+        return self._vectors[name]
+
+    def sentence_vectors(self, chunk: int) -> npt.NDArray[np.float16]:
+        """float16 [s, d]: vectors of the sentences of a chunk, memory-mapped."""
+        return self._sentences.part(int(self.table[chunk, 2]), int(self.table[chunk, 3]))
+
+    def sentence_spans(self, chunk: int) -> IntArray:
+        """int64 [s, 2]: code points of the sentences of a chunk."""
+        return self._spans.part(int(self.table[chunk, 2]), int(self.table[chunk, 3]))
+
+    def intent_owner(self) -> IntArray:
+        """int64 [m]: the chunk of each intent."""
+        return np.repeat(np.arange(self.chunks), self.table[:, 5] - self.table[:, 4])
+
+    def terms(self) -> tuple[list[str], IntArray, IntArray]:
+        """Vocabulary, postings [p, 3] of (term, chunk, count), and the number of terms of each chunk."""
+        postings = self._files.array(POSTINGS).whole().astype(np.int64)
+        return self._files.file(TERMS).json(), postings, self._files.array(LENGTHS).whole()

@@ -1,0 +1,337 @@
+"""Reading one generation of an index. A snapshot never waits for a writer and never changes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from idc_local.errors import NothingFound, StoreMismatch, UsageError
+from idc_local.store.blocks import BlockFolder
+from idc_local.store.codec import decode_chunk, decode_document, decode_text
+from idc_local.store.generation import (
+    BM25,
+    SOURCES,
+    Placed,
+    entries_below,
+    open_segments,
+    read_documents,
+    row_places,
+    rows_of_chunks,
+)
+from idc_local.store.layout import Manifest, damaged, generation_folder, missing_index, os_errors, read_manifest
+from idc_local.store.lexical import LexicalFile
+from idc_local.store.lock import hold_generation
+from idc_local.store.records import Edition, read_chunk, read_part
+from idc_local.store.schema import open_for_reading, sql_errors
+from idc_local.store.segments import CHUNK_VECTORS, INTENT_VECTORS, Segment
+from idc_local.store.vectors import best
+from idc_local.types import BoolArray, Chunk, Document, FloatArray, IntArray, Intent, SourceRecord
+
+Top = tuple[FloatArray, IntArray]
+"""Scores, float32 [k], highest first, and their rows, int64 [k]."""
+
+
+def hold_current(folder: Path) -> tuple[Manifest, int]:
+    """The current manifest, and a descriptor that keeps its generation on disk.
+
+    Raises:
+        StoreError: there is no index.
+        StoreCorrupt: the manifest names a generation that is not there.
+    """
+    manifest = read_manifest(folder)
+    while manifest is not None:
+        descriptor = hold_generation(folder, manifest.generation)
+        if descriptor is not None:
+            return manifest, descriptor
+        # The generation went between the two steps: then there is a newer one.
+        newer = read_manifest(folder)
+        if newer is None or newer.generation == manifest.generation:
+            raise damaged(generation_folder(folder, manifest.generation), "it is missing")
+        manifest = newer
+    raise missing_index(folder)
+
+
+class Snapshot:
+    """One generation of an index: its chunks in rows, and the ways to search them. A context manager."""
+
+    def __init__(self, folder: Path, manifest: Manifest, descriptor: int) -> None:
+        self._folder = folder
+        self._manifest = manifest
+        self._descriptor = descriptor
+        self._db = open_for_reading(folder)
+        place = generation_folder(folder, manifest.generation)
+        self._files = BlockFolder(place, entries_below(manifest, ""))
+        self._files.check_sizes()
+        self._documents = read_documents(self._files)
+        self._segments = open_segments(folder, manifest)
+        self._places = row_places(self._documents, self._segments)
+        self._rows = rows_of_chunks(self._places, self._segments)
+        self.size = int(self._places[0].shape[0])
+        bm25 = BlockFolder(place / BM25, entries_below(manifest, f"{BM25}/"))
+        bm25.check_sizes()
+        self._lexical = LexicalFile(bm25, self.size) if self.size else None
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """The current generation of the index in ``folder``.
+
+        Raises:
+            StoreError: there is no index.
+            StoreMismatch: a newer program made it.
+            StoreCorrupt: a file is not what the manifest says.
+        """
+        with os_errors(folder):
+            manifest, descriptor = hold_current(folder)
+            try:
+                return cls(folder, manifest, descriptor)
+            except BaseException:
+                os.close(descriptor)
+                raise
+
+    def close(self) -> None:
+        """Lets the generation go."""
+        if self._descriptor >= 0:
+            self._db.close()
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def generation(self) -> int:
+        """Number of the generation."""
+        return self._manifest.generation
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """What the index was made with."""
+        return dict(self._manifest.fingerprint)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of documents, chunks, sentences and intents."""
+        return dict(self._manifest.counts)
+
+    def editions(self) -> list[Edition]:
+        """The documents of the generation as the database knows them."""
+        return [placed.edition for placed in self._documents]
+
+    def sources(self) -> dict[str, SourceRecord]:
+        """What the generation knows of source files, by path in order."""
+        records = (SourceRecord(**entry) for entry in self._files.file(SOURCES).json())
+        return {record.path: record for record in records}
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """First path of each row's document."""
+        return self._spread([document.paths[0] for document in self._documents])
+
+    @cached_property
+    def media_types(self) -> list[str]:
+        """Media type of each row's document."""
+        return self._spread([document.edition.media_type for document in self._documents])
+
+    @cached_property
+    def languages(self) -> list[str]:
+        """Language of each row's document."""
+        return self._spread([document.edition.language for document in self._documents])
+
+    def _spread(self, values: list[str]) -> list[str]:
+        return [values[document] for document in self._places[0].tolist()]
+
+    @cached_property
+    def chunk_ids(self) -> list[str]:
+        """Id of each row's chunk."""
+        return [row.tobytes().hex() for row in self._id_bytes]
+
+    @cached_property
+    def _id_bytes(self) -> npt.NDArray[np.uint8]:
+        ids = np.zeros((self.size, 32), dtype=np.uint8)
+        for segment, rows in zip(self._segments, self._rows, strict=True):
+            ids[rows[rows >= 0]] = segment.ids[rows >= 0]
+        return ids
+
+    def paths_of(self, row: int) -> tuple[str, ...]:
+        """All paths of the row's document, in order."""
+        return self._document(row).paths
+
+    def paths_of_document(self, document_id: str) -> tuple[str, ...]:
+        """All paths of a document, in order; none where the index does not hold it."""
+        placed = self._by_document.get(document_id)
+        return placed.paths if placed is not None else ()
+
+    def _document(self, row: int) -> Placed:
+        return self._documents[int(self._places[0][row])]
+
+    @cached_property
+    def _by_document(self) -> dict[str, Placed]:
+        return {placed.edition.document: placed for placed in self._documents}
+
+    def dense(self, query: FloatArray, k: int, allowed: BoolArray | None = None) -> Top:
+        """The best rows by inner product of ``query``, float32 [d], and chunk vector; ``allowed``: bool [size]."""
+        self._check_query(query)
+        scores, rows = [np.zeros(0, np.float32)], [np.zeros(0, np.int64)]
+        for segment, own in zip(self._segments, self._rows, strict=True):
+            found = segment.vectors(CHUNK_VECTORS).top(query, k, _allowed_chunks(own, allowed))
+            scores.append(found.scores)
+            rows.append(own[found.positions])
+        return best(np.concatenate(scores), np.concatenate(rows), k)
+
+    def intent(self, query: FloatArray, k: int, allowed: BoolArray | None = None) -> Top:
+        """The best rows by inner product of ``query`` and any of the row's intents; rows without intents never."""
+        self._check_query(query)
+        scores, rows = [np.zeros(0, np.float32)], [np.zeros(0, np.int64)]
+        for segment, own in zip(self._segments, self._rows, strict=True):
+            found_scores, chunks = _best_owners(segment, query, k, _allowed_chunks(own, allowed))
+            scores.append(found_scores)
+            rows.append(own[chunks])
+        return best(np.concatenate(scores), np.concatenate(rows), k)
+
+    def _check_query(self, query: FloatArray) -> None:
+        if self.size and query.shape != (self._manifest.dimension,):
+            raise StoreMismatch(
+                f"the index in {self._folder} has vectors of {self._manifest.dimension} values, not {query.shape[-1]}",
+                hint="search with the embedder that the index was made with, or idc-local index PATH --rebuild",
+            )
+
+    def lexical(self, terms: Sequence[str], k: int, allowed: BoolArray | None = None) -> Top:
+        """The best rows by BM25, scores above zero only."""
+        if self._lexical is None:
+            return np.zeros(0, np.float32), np.zeros(0, np.int64)
+        return self._lexical.top(terms, k, allowed)
+
+    def lexical_scores(self, terms: Sequence[str], rows: IntArray) -> FloatArray:
+        """float32 [len(rows)]: BM25 of the rows."""
+        if self._lexical is None:
+            return np.zeros(len(rows), np.float32)
+        return self._lexical.scores(terms)[rows]
+
+    def chunk_vectors(self, rows: IntArray) -> FloatArray:
+        """float32 [len(rows), d], unit rows."""
+        result = np.zeros((len(rows), self._manifest.dimension), dtype=np.float32)
+        numbers, chunks = self._places[1][rows], self._places[2][rows]
+        for number in np.unique(numbers).tolist():
+            mine = numbers == number
+            result[mine] = self._segments[number].vectors(CHUNK_VECTORS).rows(chunks[mine])
+        return result
+
+    def sentence_vectors(self, rows: IntArray) -> tuple[FloatArray, IntArray]:
+        """float32 [s, d] of the rows' sentences one after the other, and int64 [len(rows) + 1] where each begins."""
+        return self._concatenated(
+            [self._segment(row)[0].sentence_vectors(self._segment(row)[1]) for row in rows.tolist()]
+        )
+
+    def intent_vectors(self, rows: IntArray) -> tuple[FloatArray, IntArray]:
+        """The same for the rows' intents."""
+        parts = []
+        for row in rows.tolist():
+            segment, chunk = self._segment(row)
+            parts.append(segment.vectors(INTENT_VECTORS).rows(np.arange(*segment.table[chunk, 4:6])))
+        return self._concatenated(parts)
+
+    def _concatenated(self, parts: Sequence[npt.NDArray[Any]]) -> tuple[FloatArray, IntArray]:
+        offsets = np.zeros(len(parts) + 1, dtype=np.int64)
+        np.cumsum([part.shape[0] for part in parts], out=offsets[1:])
+        empty = np.zeros((0, self._manifest.dimension), dtype=np.float32)
+        return np.concatenate([empty, *parts]).astype(np.float32), offsets
+
+    def sentence_spans(self, row: int) -> IntArray:
+        """int64 [s, 2]: the row's sentences in code points."""
+        segment, chunk = self._segment(row)
+        return np.array(segment.sentence_spans(chunk))
+
+    def _segment(self, row: int) -> tuple[Segment, int]:
+        return self._segments[int(self._places[1][row])], int(self._places[2][row])
+
+    def chunks(self, rows: Sequence[int]) -> list[Chunk]:
+        """The chunks of ``rows``, whole, with their intents."""
+        with sql_errors(self._folder):
+            return [self._chunk(row) for row in rows]
+
+    def _chunk(self, row: int) -> Chunk:
+        placed = self._document(row)
+        segment, chunk = self._segment(row)
+        ordinal = chunk - segment.members[placed.edition.id].first
+        found = decode_chunk(read_chunk(self._folder, self._db, placed.edition, ordinal), placed.paths[0])
+        if found.id != self._id_bytes[row].tobytes().hex():
+            raise damaged(segment.folder, "a chunk is not where it should be")
+        return found
+
+    def find(self, prefix: str) -> int:
+        """The row of the chunk whose id begins with ``prefix``.
+
+        Raises:
+            UsageError: several chunks have such an id.
+            NothingFound: none has.
+        """
+        wanted = prefix.lower()
+        if not wanted or set(wanted) - set("0123456789abcdef") or len(wanted) > 64:
+            raise NothingFound(f"{prefix!r} is no id of a chunk", hint="ids are the hex digits that search prints")
+        whole = np.frombuffer(bytes.fromhex(wanted[: len(wanted) // 2 * 2]), dtype=np.uint8)
+        rows = np.flatnonzero((self._id_bytes[:, : whole.shape[0]] == whole).all(axis=1))
+        if len(wanted) % 2 and rows.shape[0]:
+            rows = rows[self._id_bytes[rows, whole.shape[0]] >> 4 == int(wanted[-1], 16)]
+        if rows.shape[0] == 1:
+            return int(rows[0])
+        if rows.shape[0]:
+            raise UsageError(f"{rows.shape[0]} chunks have ids that begin with {prefix}", hint="give more digits")
+        raise NothingFound(f"no chunk has an id that begins with {prefix}", hint="idc-local search prints ids")
+
+    def document(self, document_id: str) -> Document:
+        """A document with text and blocks, under its first path.
+
+        Raises:
+            NothingFound: the generation does not hold it.
+        """
+        placed = self._by_document.get(document_id)
+        if placed is None:
+            raise NothingFound(f"no document has the id {document_id}", hint="idc-local status -v lists documents")
+        with sql_errors(self._folder):
+            text = decode_text(read_part(self._folder, self._db, placed.edition, "text"))
+            return decode_document(read_part(self._folder, self._db, placed.edition, "document"), text)
+
+    def document_text(self, document_id: str) -> str:
+        """The extracted text of a document."""
+        return self.document(document_id).text
+
+    def all_intents(self) -> Iterator[tuple[int, Intent]]:
+        """Every intent with its row, in order of row."""
+        for row in range(self.size):
+            for intent in self.chunks([row])[0].intents:
+                yield row, intent
+
+
+def _allowed_chunks(rows: IntArray, allowed: BoolArray | None) -> BoolArray | None:
+    """For each chunk of a segment that may be found; None where all may."""
+    live = rows >= 0
+    if allowed is not None:
+        live &= allowed[rows]
+    return None if live.all() else live
+
+
+def _best_owners(segment: Segment, query: FloatArray, k: int, allowed: BoolArray | None) -> Top:
+    """Best score and chunk of at least the best ``k`` chunks by their best intent, ties included."""
+    owner = segment.intent_owner()
+    vectors = segment.vectors(INTENT_VECTORS)
+    asked = k
+    while True:
+        found = vectors.top(query, asked, None if allowed is None else allowed[owner])
+        chunks, places = np.unique(owner[found.positions], return_inverse=True)
+        if found.complete or chunks.shape[0] >= k:
+            scores = np.full(chunks.shape[0], -np.inf, dtype=np.float32)
+            np.maximum.at(scores, places, found.scores)
+            return scores, chunks.astype(np.int64)
+        asked *= 4

@@ -1,0 +1,143 @@
+"""Small indexed documents for tests of the store, made from text alone: no model, no reader, no chunker."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from idc_local.fingerprint import chunk_id, document_id, sha256_hex
+from idc_local.types import (
+    Block,
+    BlockKind,
+    Chunk,
+    Document,
+    FloatArray,
+    IndexedDocument,
+    Intent,
+    Sentences,
+    SourceRecord,
+    Span,
+)
+
+DIMENSION = 8
+FINGERPRINT = {"embedder": "test", "dimension": DIMENSION}
+_SENTENCE = re.compile(r"[^.]*\.\s*|[^.]+$")
+
+
+def vector(text: str, dimension: int = DIMENSION) -> FloatArray:
+    """A unit vector that depends on the text alone, as float16 can hold it."""
+    seed = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+    values = np.random.default_rng(seed).standard_normal(dimension)
+    return (values / np.linalg.norm(values)).astype(np.float16).astype(np.float32)
+
+
+def vectors(texts: Sequence[str], dimension: int = DIMENSION) -> FloatArray:
+    """One vector a text, float32 [len(texts), dimension]."""
+    return np.array([vector(text, dimension) for text in texts], dtype=np.float32).reshape(-1, dimension)
+
+
+def make_document(text: str, path: str = "a.txt", media_type: str = "text/plain") -> Document:
+    """A document with one paragraph."""
+    data = text.encode("utf-8", "surrogatepass")
+    blocks = (Block(BlockKind.PARAGRAPH, 0, len(text), ("Head",)),) if text else ()
+    lines = tuple((match.end(), number) for number, match in enumerate(re.finditer("\n", text), start=2))
+    return Document(
+        id=document_id(media_type, data),
+        path=path,
+        text=text,
+        blocks=blocks,
+        media_type=media_type,
+        encoding="utf-8",
+        source_sha256=sha256_hex(data),
+        source_bytes=len(data),
+        lines=((0, 1), *lines),
+        pages=((0, "1"),),
+    )
+
+
+def make_sentences(text: str) -> Sentences:
+    """Sentences that end in a full stop."""
+    spans = [match.span() for match in _SENTENCE.finditer(text) if match.group()]
+    starts = np.array([start for start, _ in spans], dtype=np.int64)
+    ends = np.array([end for _, end in spans], dtype=np.int64)
+    zeros = np.zeros(len(spans), dtype=np.int64)
+    return Sentences(starts, ends, ends - starts, zeros, zeros, zeros, zeros.astype(np.bool_))
+
+
+def make_indexed(
+    text: str,
+    path: str = "a.txt",
+    *,
+    recipe: str = "recipe",
+    size: int = 2,
+    intents: bool = True,
+    overlap: bool = False,
+) -> IndexedDocument:
+    """Chunks of ``size`` sentences (overlapping by half if asked), one intent on every second chunk."""
+    document, sentences = make_document(text, path), make_sentences(text)
+    step = max(1, size // 2) if overlap else size
+    count = len(sentences)
+    ranges = np.array([(first, min(first + size, count)) for first in range(0, count, step)], dtype=np.int64)
+    ranges = ranges.reshape(-1, 2)
+    chunks: list[Chunk] = []
+    found: list[Intent] = []
+    owner: list[int] = []
+    for number, (first, last) in enumerate(ranges.tolist()):
+        start, end = int(sentences.starts[first]), int(sentences.ends[last - 1])
+        own: tuple[Intent, ...] = ()
+        if intents and number % 2 == 0:
+            evidence = Span(start, int(sentences.ends[first]))
+            own = (Intent(f"What about {text[start : start + 12]!r}?", start, end, evidence, 0.5, "model"),)
+        found.extend(own)
+        owner.extend([number] * len(own))
+        chunks.append(_chunk(document, start, end, own))
+    sentence_texts = [text[a:b].strip() for a, b in zip(sentences.starts, sentences.ends, strict=True)]
+    return IndexedDocument(
+        document=document,
+        language="en",
+        sentences=sentences,
+        ranges=ranges,
+        chunks=tuple(chunks),
+        intents=tuple(found),
+        intent_chunk=np.array(owner, dtype=np.int64),
+        sentence_vectors=vectors(sentence_texts),
+        chunk_vectors=vectors([chunk.text for chunk in chunks]),
+        intent_vectors=vectors([intent.text for intent in found]),
+        terms=tuple(tuple(re.findall(r"\w+", chunk.text.casefold())) for chunk in chunks),
+        recipe=recipe,
+    )
+
+
+def _chunk(document: Document, start: int, end: int, intents: tuple[Intent, ...]) -> Chunk:
+    text = document.text[start:end]
+    return Chunk(
+        id=chunk_id(document.id, start, end, text),
+        document_id=document.id,
+        path=document.path,
+        start=start,
+        end=end,
+        text=text,
+        heading="Head",
+        page="1",
+        line_start=document.line_at(start),
+        line_end=document.line_at(max(start, end - 1)),
+        tokens=end - start,
+        context="",
+        intents=intents,
+    )
+
+
+def make_source(indexed: IndexedDocument, path: str = "", mtime_ns: int = 1) -> SourceRecord:
+    """The record of the document's file, under its own or another path."""
+    document = indexed.document
+    return SourceRecord(
+        path=path or document.path,
+        size=document.source_bytes,
+        mtime_ns=mtime_ns,
+        sha256=document.source_sha256,
+        document_id=document.id,
+        encoding="utf-8",
+    )
