@@ -49,7 +49,8 @@ def _fail(app: App, what: str, hint: str, code: int) -> int:
     with suppress(BrokenPipeError):
         if app.debug:
             write(traceback.format_exc(), err=True)
-        write(f"error: {what}. hint: {safe(hint)}\n" if hint else f"error: {what}\n", err=True)
+        end = "" if what.endswith(("?", "!")) else "."
+        write(f"error: {what}{end} hint: {safe(hint)}\n" if hint else f"error: {what}\n", err=True)
         if app.failure is not None:
             error = {"message": what, "hint": hint, "exit_code": code}
             write(to_json({**app.failure, "error": error}, indent=2) + "\n")

@@ -41,7 +41,7 @@ def excerpts(
     shown: list[Excerpt] = []
     left = budget
     for hit in hits:
-        if left is not None and left <= 0:
+        if left is not None and (left <= 0 or (shown and shown[-1].truncated)):
             break
         excerpt = _cut(hit, left)
         if lines:

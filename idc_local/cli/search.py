@@ -51,7 +51,7 @@ class SearchArguments:
     ),
 )
 @click.argument("query", required=False)
-@click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Hits at most.")
+@click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, metavar="N", help="Hits at most.")
 @click.option("--filter", default="", metavar="EXPRESSION", help='Only passages that pass: path:GLOB, type:NAME, word, '
               '"a phrase"; a leading - excludes.')  # fmt: skip
 @click.option("--explain", is_flag=True, help="Show what each signal gave to a hit.")

@@ -207,7 +207,9 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The command's own options first, then the common ones."""
-        rows = [(param, param.get_help_record(ctx)) for param in self.get_params(ctx)]
+        rows = [
+            (param, param.get_help_record(ctx)) for param in self.get_params(ctx) if isinstance(param, click.Option)
+        ]
         own = {id(param) for param in self.params[: self._own]}
         for title, wanted in (("Options", True), ("Common options", False)):
             records = [record for param, record in rows if record and (id(param) in own) is wanted]
