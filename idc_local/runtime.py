@@ -20,7 +20,7 @@ from idc_local.catalogue import EMBEDDER, GENERATOR, Catalogue, ModelFiles
 from idc_local.config import Settings
 from idc_local.doctor import Probes, examine
 from idc_local.embedding import CachedEmbedder
-from idc_local.errors import InputError, NothingFound, StoreMismatch
+from idc_local.errors import InputError, NothingFound, StoreError, StoreMismatch
 from idc_local.indexing import IndexOptions, IndexRun
 from idc_local.machine import available_threads, look_around
 from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelinePorts
@@ -29,7 +29,7 @@ from idc_local.ranking import RankingWeights
 from idc_local.readers import read_source
 from idc_local.searching import QueryEncoder, Searcher
 from idc_local.sources import STDIN, plan_sources
-from idc_local.store import Snapshot, Writer, index_fingerprint, verify
+from idc_local.store import Snapshot, Writer, verify
 from idc_local.strategies import NEEDS_INTENTS
 from idc_local.types import Check, Chunk, Document, FloatArray, IndexReport, Intent, SourceRecord
 
@@ -114,10 +114,18 @@ class Runtime:
 
     def _embedder_files(self) -> ModelFiles:
         """The embedder that the settings name, else the one that the index was made with, else the default."""
-        name = self.settings.embedder
-        if not name:
-            name = str(index_fingerprint(self.settings.index).get("embedder_name", ""))
-        return self._files(EMBEDDER, name)
+        return self._files(EMBEDDER, self.settings.embedder or self._index_embedder())
+
+    def _index_embedder(self) -> str:
+        """Name of the model that the index was made with; empty where there is no index that can be read."""
+        try:
+            return str(self._fingerprint().get("embedder_name", ""))
+        except StoreError:
+            return ""
+
+    def _fingerprint(self) -> Mapping[str, Any]:
+        with Snapshot.open(self.settings.index) as snapshot:
+            return snapshot.fingerprint
 
     def _embedder(self, files: ModelFiles) -> Embedder:
         from idc_local.backends.sbert import load_embedder
@@ -245,7 +253,7 @@ class Runtime:
         """What the index holds."""
         folder = self.settings.index
         with Snapshot.open(folder) as snapshot:
-            counts = snapshot.counts()
+            counts = snapshot.counts
             return IndexStatus(
                 folder=folder,
                 generation=snapshot.generation,
@@ -268,7 +276,7 @@ class Runtime:
         Raises:
             NothingFound: the index has no such path.
         """
-        with Writer.open(self.settings.index, None) as writer:
+        with Writer.open(self.settings.index, self._fingerprint()) as writer:
             wanted = [known for known in writer.sources() if known == path or known.startswith(path.rstrip("/") + "/")]
             if not wanted:
                 raise NothingFound(f"{path} is not in the index", hint="idc-local status -v lists what is")
@@ -286,7 +294,7 @@ class Runtime:
                 models=lambda: self._catalogue.list(deep=True),
                 embedder=self._embedder_files,
                 generator=lambda: self._files(GENERATOR, self.settings.generator),
-                fingerprint=lambda: index_fingerprint(self.settings.index),
+                fingerprint=self._fingerprint,
                 verify=lambda: self.verify(deep=False),
                 embed=lambda texts: self._embedder(self._embedder_files()).encode_documents(texts),
                 complete=self._complete,
