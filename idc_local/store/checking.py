@@ -128,7 +128,7 @@ def _document(truth: Truth, edition: Edition) -> None:
 
 
 def _vectors(truth: Truth, edition: Edition) -> None:
-    chunk_vectors = read_array(truth.folder, truth.db, edition, "chunk_vectors").reshape(edition.chunks, -1)
+    chunk_vectors = read_array(truth.folder, truth.db, edition, "chunk_vectors").reshape(-1, truth.dimension)
     for vectors in (*edition_vectors(truth, edition), chunk_vectors):
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
         if not np.all(np.abs(lengths - 1) < UNIT):

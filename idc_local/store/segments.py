@@ -58,7 +58,7 @@ def build_segment(truth: Truth, editions: Sequence[Edition], folder: Path) -> di
     writer.json(MEMBERS, [[edition.id, edition.chunks, edition.sentences, edition.intents] for edition in editions])
     intents = _write_sentence_vectors(truth, editions, writer)
     _write_flat(writer, INTENT_VECTORS, intents, truth.dimension)
-    vectors = [_array(truth, edition, "chunk_vectors").reshape(edition.chunks, -1) for edition in editions]
+    vectors = [_array(truth, edition, "chunk_vectors").reshape(-1, truth.dimension) for edition in editions]
     _write_flat(writer, CHUNK_VECTORS, [part for part in vectors if part.size], truth.dimension)
     _write_tables(truth, editions, writer)
     _write_terms(truth, editions, writer)
