@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from idc_local.readers import read_source
 from idc_local.sample import SampleQuestion, sample_folder, sample_questions, sample_questions_file
 
 QUESTIONS = sample_questions()
@@ -134,3 +135,12 @@ def test_the_files_are_utf8_with_plain_line_ends() -> None:
         assert data.decode("utf-8").endswith("\n")
         assert b"\r" not in data
         assert not data.startswith(b"\xef\xbb\xbf")
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
+def test_each_answer_lies_in_one_block_of_the_text_as_it_is_indexed(question: SampleQuestion) -> None:
+    document = read_source((sample_folder() / question.path).read_bytes(), question.path)
+    for answer in question.answers:
+        assert document.text.count(answer) == 1
+        start = document.text.index(answer)
+        assert any(block.start <= start and start + len(answer) <= block.end for block in document.blocks)
