@@ -25,7 +25,7 @@ from idc_local.types import IntArray, Limits, Span
 
 HEADLINE = "headline"
 COLUMNS = (*METRICS, HEADLINE)
-"""Columns of ``SetResult.values``. The headline is answer@1500, or chars@6000 for a set of long answers."""
+"""Columns of ``SetResult.values``; the last repeats the one that the set is summed up by."""
 SIZES = (400, 700, 1000, 1400)
 
 
@@ -186,7 +186,7 @@ def evaluate_index(prepared: PreparedSet, index: ChunkIndex, retrievers: Sequenc
     scores = score_all(prepared.asked, index)
     groups = groups_of(prepared.question_documents)
     sizes = index.passages.ends - index.passages.starts
-    headline = METRICS.index("chars@6000" if prepared.long_answers else "answer@1500")
+    headline = METRICS.index(prepared.headline)
     found = {}
     for retriever in retrievers:
         rankings = rank_all(prepared.asked, index, scores, retriever)

@@ -16,7 +16,7 @@ from idc_local.embedding import CachedEmbedder
 from idc_local.errors import InputError
 from idc_local.evaluation.intents import questions_as_intents, shuffled_intents
 from idc_local.evaluation.retrieval import Asked
-from idc_local.evaluation.scoring import Gold, Ink
+from idc_local.evaluation.scoring import BUDGETS, Gold, GoldRule, Ink
 from idc_local.pipeline import CutDocument
 from idc_local.readers import read_source
 from idc_local.terms import query_terms
@@ -36,7 +36,7 @@ class PreparedSet:
 
     documents: in the order of the set; their own segmentation and chunks are of no interest. sentence_base,
     intent_base: int64 [documents + 1], where each document's rows begin in ``asked.pieces`` and ``asked.intents``.
-    gold: one for each question of ``asked``. long_answers: True where most answers exceed the smallest budget.
+    gold: one for each question of ``asked``. headline: the metric that sums the set up.
     """
 
     dataset: Dataset
@@ -46,7 +46,7 @@ class PreparedSet:
     intent_base: IntArray
     asked: Asked
     gold: tuple[Gold, ...]
-    long_answers: bool
+    headline: str
 
     @property
     def question_documents(self) -> IntArray:
@@ -78,7 +78,8 @@ def prepare_set(dataset: Dataset, preparation: Preparation) -> PreparedSet:
     if preparation.intents == "gold-half":
         questions, given = split_questions(questions)
         documents = _with_questions(dataset, documents, given, preparation.embedder)
-    return assemble(replace(dataset, questions=questions), documents, preparation.embedder)
+    asked = replace(dataset, questions=questions)
+    return assemble(asked, documents, preparation.embedder, headline_of(asked), dataset.answers)
 
 
 def read_document(dataset: Dataset, entry: QaDocument) -> Document:
@@ -113,7 +114,13 @@ def _with_questions(
     return tuple(result)
 
 
-def assemble(dataset: Dataset, documents: tuple[CutDocument, ...], embedder: CachedEmbedder) -> PreparedSet:
+def assemble(
+    dataset: Dataset,
+    documents: tuple[CutDocument, ...],
+    embedder: CachedEmbedder,
+    headline: str,
+    rule: GoldRule,
+) -> PreparedSet:
     """Questions embedded and compared with everything that they are ever compared with."""
     place = {entry.id: position for position, entry in enumerate(dataset.documents)}
     inks = tuple(Ink.of(document.document.text) for document in documents)
@@ -121,7 +128,7 @@ def assemble(dataset: Dataset, documents: tuple[CutDocument, ...], embedder: Cac
         Gold(
             place[question.document_id],
             tuple(inks[place[question.document_id]].span(*span) for span in question.answers),
-            dataset.answers,
+            rule,
         )
         for question in dataset.questions
     )
@@ -143,7 +150,7 @@ def assemble(dataset: Dataset, documents: tuple[CutDocument, ...], embedder: Cac
         intent_base=_bases([document.predicted.vectors.shape[0] for document in documents]),
         asked=asked,
         gold=gold,
-        long_answers=_long_answers(dataset),
+        headline=headline,
     )
 
 
@@ -160,8 +167,8 @@ def _bases(counts: Sequence[int]) -> IntArray:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-def _long_answers(dataset: Dataset) -> bool:
-    """True where half of the questions have an answer that no text of 1500 characters can hold."""
+def headline_of(dataset: Dataset) -> str:
+    """answer@1500; for a set where most answers are longer than that, the share of their characters in 6000."""
     pick = sum if dataset.answers == "all" else min
     lengths = [pick(span.end - span.start for span in question.answers) for question in dataset.questions]
-    return float(np.median(lengths)) > 1500
+    return f"chars@{BUDGETS[-1]}" if float(np.median(lengths)) > BUDGETS[0] else f"answer@{BUDGETS[0]}"

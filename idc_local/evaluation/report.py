@@ -131,7 +131,7 @@ def report_value(grid: Grid, about: dict[str, Any]) -> dict[str, Any]:
                 "questions": len(prepared.dataset.questions),
                 "answers": prepared.dataset.answers,
                 "scope": prepared.dataset.scope,
-                "headline": "chars@6000" if prepared.long_answers else "answer@1500",
+                "headline": prepared.headline,
             }
             for prepared in grid.sets
         ],

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log2
+from typing import Literal
 
 import numpy as np
 
@@ -54,13 +55,20 @@ class Ink:
         return Span(int(self.before[start]), int(self.before[end]))
 
 
+GoldRule = AnswerRule | Literal["window"]
+
+
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """Where the answer to a question is: spans of ink in the document at this position of the set."""
+    """Where the answer to a question is: spans of ink in the document at this position of the set.
+
+    rule: ``window`` is a place that holds the answer somewhere; a chunk is then relevant if half of it lies in the
+    window, or half of the window in it.
+    """
 
     document: int
     spans: tuple[Span, ...]
-    rule: AnswerRule
+    rule: GoldRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,7 @@ def score_question(ranking: Ranking, passages: Passages, gold: Gold, inks: Seque
     """
     own = np.flatnonzero(passages.document == gold.document)
     held = np.array([_holds(passages.ink[own], span) for span in gold.spans])
-    relevant = own[held.any(axis=0)]
+    relevant = own[_overlaps_half(passages.ink[own], gold.spans[0]) if gold.rule == "window" else held.any(axis=0)]
     covered = held.any(axis=1)
     ink = inks[gold.document]
     return [
@@ -112,6 +120,14 @@ def score_question(ranking: Ranking, passages: Passages, gold: Gold, inks: Seque
 def _holds(ink: IntArray, span: Span) -> BoolArray:
     """Which passages, int64 [k, 2], hold ``span`` whole: bool [k]."""
     found: BoolArray = (ink[:, 0] <= span.start) & (ink[:, 1] >= span.end)
+    return found
+
+
+def _overlaps_half(ink: IntArray, window: Span) -> BoolArray:
+    """Which passages share half of their own ink, or of the window's, with the window: bool [k]."""
+    common = np.minimum(ink[:, 1], window.end) - np.maximum(ink[:, 0], window.start)
+    smaller = np.minimum(ink[:, 1] - ink[:, 0], window.end - window.start)
+    found: BoolArray = (common > 0) & (2 * common >= smaller)
     return found
 
 
