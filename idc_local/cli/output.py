@@ -83,8 +83,8 @@ def csv_lines(items: Iterable[Item], columns: Sequence[str], *, terminal: bool) 
     unsafe = _UNSAFE_IN_CELL if terminal else _SURROGATE
     for row in [columns, *([cell(item.get(key)) for key in columns] for item in items)]:
         buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="\n").writerow(row)
-        yield unsafe.sub(lambda match: shown(match.group()), buffer.getvalue())
+        csv.writer(buffer, lineterminator="\r\n").writerow(row)  # so that a lone CR in a cell is quoted too
+        yield unsafe.sub(lambda match: shown(match.group()), buffer.getvalue().removesuffix("\r\n") + "\n")
 
 
 def markdown_lines(items: Iterable[Item], columns: Sequence[str]) -> Iterator[str]:
