@@ -19,34 +19,48 @@ VANISHING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class LocalSums:
-    """Prefix sums over units from ``base`` on: ``prefix`` float64 [units + 1, d], its first row zero."""
+    """Prefix sums at the unit boundaries ``first - width`` to ``last - 1`` of a band.
+
+    prefix: float64 [rows + width, d]. Boundaries below 0 repeat boundary 0, which is all zeros.
+    """
 
     band: Band
-    base: int
     prefix: Float64Array
+
+    def dots(self, vector: Float64Array) -> Float64Array:
+        """Dot product of ``vector``, float64 [d], with the sum of each chunk of the band."""
+        along = self.prefix @ vector
+        width = self.band.width
+        products: Float64Array = along[width:, None] - _windows(along, width)
+        return products
+
+    def squared_norms(self) -> Float64Array:
+        """Squared norm of the sum of each chunk of the band, never negative."""
+        width = self.band.width
+        squares = np.einsum("ij,ij->i", self.prefix, self.prefix)
+        windows = _windows(self.prefix, width).transpose(0, 2, 1)
+        products = np.matmul(windows, self.prefix[width:, :, None])[:, :, 0]
+        norms: Float64Array = squares[width:, None] + _windows(squares, width) - 2.0 * products
+        return np.maximum(norms, 0.0)
+
+    def inverse_norms(self) -> Float64Array:
+        """1 / norm of the sum of each chunk of the band; 0 where the sum has no direction."""
+        squares = self.squared_norms()
+        return np.where(squares > VANISHING, 1.0 / np.sqrt(np.maximum(squares, VANISHING)), 0.0)
 
 
 def local_sums(vectors: FloatArray, units: Units, band: Band) -> LocalSums:
     """Prefix sums of the sentence vectors (float32 [n, d], unit rows) that chunks of the band can hold."""
-    base = max(0, band.first - band.width)
-    edges = units.bounds[base : band.last]
+    lowest = band.first - band.width
+    edges = units.bounds[max(lowest, 0) : band.last]
     inside = vectors[edges[0] : edges[-1]].astype(np.float64)
-    prefix = np.zeros((edges.shape[0], vectors.shape[1]))
-    np.cumsum(np.add.reduceat(inside, edges[:-1] - edges[0], axis=0), axis=0, out=prefix[1:])
-    return LocalSums(band, base, prefix)
+    prefix = np.zeros((band.last - lowest, vectors.shape[1]))
+    steps = np.add.reduceat(inside, edges[:-1] - edges[0], axis=0)
+    np.cumsum(steps, axis=0, out=prefix[prefix.shape[0] - steps.shape[0] :])
+    return LocalSums(band, prefix)
 
 
-def squared_norms(sums: LocalSums) -> Float64Array:
-    """Squared norm of the sum of each chunk of the band, float64 [rows, width], never negative."""
-    ends = sums.band.ends[:, 0] - sums.base
-    starts = np.maximum(sums.band.starts - sums.base, 0)
-    squares = np.einsum("ij,ij->i", sums.prefix, sums.prefix)
-    products = np.take_along_axis(sums.prefix[ends] @ sums.prefix.T, starts, axis=1)
-    norms: Float64Array = np.maximum(squares[ends][:, None] + squares[starts] - 2.0 * products, 0.0)
-    return norms
-
-
-def inverse_norms(sums: LocalSums) -> Float64Array:
-    """1 / norm of the sum of each chunk of the band; 0 where the sum has no direction."""
-    squares = squared_norms(sums)
-    return np.where(squares > VANISHING, 1.0 / np.sqrt(np.maximum(squares, VANISHING)), 0.0)
+def _windows(values: Float64Array, width: int) -> Float64Array:
+    """For each row of a band its ``width`` starts: a view, [rows, ..., width]."""
+    views: Float64Array = np.lib.stride_tricks.sliding_window_view(values, width, axis=0)[:-1]
+    return views

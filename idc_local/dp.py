@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -33,8 +32,8 @@ Float64Array = npt.NDArray[np.float64]
 
 GRAIN = 2.0**30
 """Scores are rounded to 1/GRAIN: their sums are then exact, so a tie is a tie on every machine."""
-_ROWS = 128
-_CELLS = 1 << 20
+_ROWS = 1024
+_CELLS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +183,7 @@ def solve(units: Units, objective: Objective) -> tuple[IntArray, float]:
             low = lowest[end]
             scores = entry[low:end] + gains[row, band.width - end + low :]
             start = int(scores.argmax())
-            tied = np.flatnonzero(scores == scores[start])
+            tied = (scores == scores[start]).nonzero()[0]
             if tied.size > 1:
                 start = int(tied[chunks[low + tied].argmin()])
             best[end] = scores[start]
@@ -218,14 +217,6 @@ def total_gains(objective: Objective, band: Band) -> Float64Array:
 
 def _rounded(values: Float64Array) -> Float64Array:
     return np.rint(values * GRAIN) / GRAIN
-
-
-def score_of(units: Units, objective: Objective, cuts: IntArray) -> float:
-    """Score of the segmentation with these unit boundaries, whether or not it holds the limits."""
-    score = float(total_cuts(objective, len(units))[cuts].sum())
-    for start, end in pairwise(cuts.tolist()):
-        score += float(total_gains(objective, Band(end, end + 1, end - start))[0, 0])
-    return score
 
 
 def ranges_of(units: Units, cuts: IntArray) -> IntArray:

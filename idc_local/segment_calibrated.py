@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from idc_local.chunk_sums import VANISHING, inverse_norms, local_sums
+from idc_local.chunk_sums import VANISHING, local_sums
 from idc_local.dp import Band, Float64Array, Units, build_units, explain, ranges_of, solve
 from idc_local.types import FloatArray, IntArray, Limits, Segmentation, SegmentInput, Structure
 
@@ -159,13 +159,12 @@ class CalibratedObjective:
         if not near.size:
             return total
         sums = local_sums(self._vectors, self._units, band)
-        dots = (sums.prefix @ self._intents[near].T).T
         ends, starts = band.ends, band.starts
-        local = np.maximum(starts - sums.base, 0)
-        for row, unit in zip(dots, self._evidence[near].tolist(), strict=True):
+        for intent in near:
+            unit = self._evidence[intent]
             holds = (starts <= unit) & (ends > unit)
-            total += np.where(holds, row[ends - sums.base] - row[local], 0.0)
-        return total * inverse_norms(sums)
+            total += np.where(holds, sums.dots(self._intents[intent]), 0.0)
+        return total * sums.inverse_norms()
 
 
 def _cut_terms(features: GapFeatures, weights: SegmentWeights) -> dict[str, Float64Array]:

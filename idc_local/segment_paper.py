@@ -19,8 +19,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from idc_local.chunk_sums import VANISHING, inverse_norms, local_sums
-from idc_local.dp import Band, Float64Array, Units, build_units, explain, ranges_of, score_of, solve
+from idc_local.chunk_sums import VANISHING, local_sums
+from idc_local.dp import Band, Float64Array, Units, build_units, explain, ranges_of, solve
 from idc_local.types import FloatArray, IntArray, Limits, Segmentation, SegmentInput, Structure
 
 
@@ -59,16 +59,13 @@ class PaperObjective:
         return {"relevance": self._relevance(band), "length": -self._lam * np.square(sentences.astype(float))}
 
     def _relevance(self, band: Band) -> Float64Array:
-        starts = band.starts
+        best = np.full((band.last - band.first, band.width), -np.inf)
         if not self._intents.shape[0]:
-            return np.zeros(starts.shape)
+            return np.zeros(best.shape)
         sums = local_sums(self._vectors, self._units, band)
-        dots = (sums.prefix @ self._intents.T).T
-        starts, ends = np.maximum(starts - sums.base, 0), band.ends - sums.base
-        best = np.full(starts.shape, -np.inf)
-        for row in dots:
-            np.maximum(best, row[ends] - row[starts], out=best)
-        return best * inverse_norms(sums)
+        for intent in self._intents:
+            np.maximum(best, sums.dots(intent), out=best)
+        return best * sums.inverse_norms()
 
 
 def _sorted_rows(vectors: FloatArray) -> FloatArray:
@@ -85,9 +82,26 @@ def segment_paper(data: SegmentInput, limits: Limits, params: PaperParams, *, ex
     if params.postprocess and len(units):
         cuts = merge_short(data, units, cuts, params.short)
         cuts = split_long(data, units, cuts, params.long)
-        score = score_of(units, objective, cuts)
+        score = utility(data, ranges_of(units, cuts), params)
     reasons = explain(units, objective, cuts) if explained else ()
     return Segmentation(ranges_of(units, cuts), score, reasons)
+
+
+def utility(data: SegmentInput, ranges: IntArray, params: PaperParams) -> float:
+    """U(S) of equation (2) for chunks that partition the sentences, int64 [k, 2], k > 0."""
+    lengths = np.diff(ranges, axis=1).astype(float)
+    value = -params.lam * float(np.square(lengths).sum()) - params.beta * (len(ranges) - 1)
+    if data.intents.shape[0]:
+        totals = _totals(data.vectors, ranges)
+        norms = np.linalg.norm(totals, axis=1)
+        best = (totals @ data.intents.T.astype(np.float64)).max(axis=1)
+        value += float((best[norms**2 > VANISHING] / norms[norms**2 > VANISHING]).sum())
+    return value
+
+
+def _totals(vectors: FloatArray, ranges: IntArray) -> Float64Array:
+    totals: Float64Array = np.add.reduceat(vectors, ranges[:, 0], axis=0, dtype=np.float64)
+    return totals
 
 
 def merge_short(data: SegmentInput, units: Units, cuts: IntArray, short: int) -> IntArray:
@@ -98,43 +112,23 @@ def merge_short(data: SegmentInput, units: Units, cuts: IntArray, short: int) ->
     """
     if not data.intents.shape[0]:
         return cuts
-    kept: list[int] = cuts[:1].tolist()
-    left: Float64Array | None = None
-    for start, end in pairwise(cuts.tolist()):
-        right = _sum(data, units, start, end)
-        if left is not None and _mergeable(data, units, (kept[-2], start, end), (left, right), short):
+    intents = data.intents.astype(np.float64)
+    totals = _totals(data.vectors, ranges_of(units, cuts))
+    nearest = (totals @ intents.T).argmax(axis=1)
+    lengths = np.diff(units.bounds[cuts])
+    kept: list[int] = cuts[:2].tolist()
+    left, chosen = totals[0], int(nearest[0])
+    for chunk in range(1, totals.shape[0]):
+        end = int(cuts[chunk + 1])
+        is_short = min(int(units.bounds[kept[-1]] - units.bounds[kept[-2]]), int(lengths[chunk])) <= short
+        if is_short and chosen == nearest[chunk] and units.lowest[end] <= kept[-2]:
             kept[-1] = end
-            left = left + right
+            left = left + totals[chunk]
+            chosen = int((intents @ left).argmax())
         else:
             kept.append(end)
-            left = right
+            left, chosen = totals[chunk], int(nearest[chunk])
     return np.array(kept, dtype=np.int64)
-
-
-def _sum(data: SegmentInput, units: Units, start: int, end: int) -> Float64Array:
-    total: Float64Array = data.vectors[units.bounds[start] : units.bounds[end]].sum(axis=0, dtype=np.float64)
-    return total
-
-
-def _mergeable(
-    data: SegmentInput,
-    units: Units,
-    places: tuple[int, int, int],
-    sums: tuple[Float64Array, Float64Array],
-    short: int,
-) -> bool:
-    start, middle, end = places
-    sizes = np.diff(units.bounds[[start, middle, end]])
-    if sizes.min() > short or units.lowest[end] > start:
-        return False
-    return best_intent(data.intents, sums[0]) == best_intent(data.intents, sums[1])
-
-
-def best_intent(intents: FloatArray, total: Float64Array) -> int:
-    """The intent (a row of ``intents``) nearest to a sum of sentence vectors; -1 where the sum vanishes."""
-    if float(total @ total) <= VANISHING:
-        return -1
-    return int((intents @ total).argmax())
 
 
 def split_long(data: SegmentInput, units: Units, cuts: IntArray, long: int) -> IntArray:

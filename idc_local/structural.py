@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import pairwise
 
 import numpy as np
@@ -25,9 +26,10 @@ def segment_fixed(data: SegmentInput, text: str, limits: Limits, options: Strate
     """
     units = build_units(data.sentences, limits, options.sentences)
     size, target = _measure(units, limits, options)
+    lowest: list[int] = units.lowest.tolist()
     cuts = [0]
     while cuts[-1] < len(units):
-        cuts.append(_reach(units, size, cuts[-1], target))
+        cuts.append(_reach(lowest, size, cuts[-1], target))
     return Segmentation(ranges_of(units, np.array(cuts, dtype=np.int64)))
 
 
@@ -38,30 +40,31 @@ def segment_sliding(data: SegmentInput, text: str, limits: Limits, options: Stra
     """
     units = build_units(data.sentences, limits, options.sentences)
     size, target = _measure(units, limits, options)
+    lowest: list[int] = units.lowest.tolist()
     windows: list[tuple[int, int]] = []
     start = end = 0
     while end < len(units):
-        end = _reach(units, size, start, target)
+        end = _reach(lowest, size, start, target)
         windows.append((start, end))
-        half = int(np.searchsorted(size, size[start] + max(target / 2, 1), side="left"))
-        start = min(max(half, start + 1), end)
+        start = min(bisect_left(size, size[start] + target / 2, start + 1), end)
     edges = units.bounds[np.array(windows, dtype=np.int64).reshape(-1, 2)]
     return Segmentation(edges)
 
 
-def _measure(units: Units, limits: Limits, options: StrategyOptions) -> tuple[IntArray, float]:
+def _measure(units: Units, limits: Limits, options: StrategyOptions) -> tuple[list[int], float]:
+    """Size before each unit, u + 1 values, and the target, both in characters or both in sentences."""
     if options.sentences is None:
-        return units.chars, float(limits.target_chars)
-    return units.bounds, float(options.sentences)
+        return units.chars.tolist(), float(limits.target_chars)
+    return units.bounds.tolist(), float(options.sentences)
 
 
-def _reach(units: Units, size: IntArray, start: int, target: float) -> int:
+def _reach(lowest: list[int], size: list[int], start: int, target: float) -> int:
     """End of the chunk from ``start`` whose size is nearest to the target (the shorter of two) and within limits."""
-    over = int(np.searchsorted(size, size[start] + target, side="left"))
-    end = min(max(over, start + 1), len(units))
-    if end - 1 > start and target - (size[end - 1] - size[start]) <= (size[end] - size[start]) - target:
+    goal = size[start] + target
+    end = min(max(bisect_left(size, goal, start + 1), start + 1), len(size) - 1)
+    if end - 1 > start and goal - size[end - 1] <= size[end] - goal:
         end -= 1
-    while units.lowest[end] > start:
+    while lowest[end] > start:
         end -= 1
     return end
 
