@@ -17,13 +17,14 @@ from idc_local.types import (
     FloatArray,
     IndexedDocument,
     Intent,
+    JsonValue,
     Sentences,
     SourceRecord,
     Span,
 )
 
 DIMENSION = 8
-FINGERPRINT = {"embedder": "test", "dimension": DIMENSION}
+FINGERPRINT: dict[str, JsonValue] = {"embedder": "test", "dimension": DIMENSION}
 _SENTENCE = re.compile(r"[^.]*\.\s*|[^.]+$")
 
 

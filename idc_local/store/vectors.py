@@ -44,7 +44,7 @@ def write_vectors(write: Callable[[bytes], object], parts: list[FloatArray], dim
         return len(data)
 
     try:
-        faiss.write_index(index, faiss.BufferedIOWriter(faiss.PyCallbackIOWriter(keep), 1 << 20))
+        faiss.write_index(index, faiss.PyCallbackIOWriter(keep, 1 << 20))
     except Exception as error:
         raise (failure[0] if failure else StoreError(f"vectors cannot be written: {error}")) from error
 

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from idc_local.errors import StoreCorrupt
+from idc_local.store.blocks import BLOCK, SUM, SUMS, BlockFolder, BlockWriter
+
+Change = Callable[[bytes], bytes]
+
+
+def written(folder: Path, values: dict[str, Any]) -> BlockFolder:
+    writer = BlockWriter(folder)
+    for name, value in values.items():
+        if isinstance(value, np.ndarray):
+            writer.array(name, value)
+        else:
+            writer.json(name, value)
+    return BlockFolder(folder, writer.finish())
+
+
+@given(parts=st.lists(st.integers(0, 3 * BLOCK), max_size=6))
+def test_sums_do_not_depend_on_how_the_file_was_written(parts: list[int], tmp_path_factory: Any) -> None:
+    folder = tmp_path_factory.mktemp("sums")
+    data = np.random.default_rng(1).bytes(sum(parts))
+    writer = BlockWriter(folder)
+
+    def fill(sink: Any) -> None:
+        start = 0
+        for size in parts:
+            assert sink.write(data[start : start + size]) == size
+            start += size
+
+    writer.write("x", fill)
+    entries = writer.finish()
+    assert (folder / "x").read_bytes() == data
+    assert entries["x"].size == len(data)
+    assert entries["x"].sha256 == hashlib.sha256(data).hexdigest()
+    blocks = [data[start : start + BLOCK] for start in range(0, len(data), BLOCK)]
+    assert (folder / SUMS).read_bytes() == b"".join(hashlib.sha256(block).digest()[:SUM] for block in blocks)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.zeros((0, 7), dtype=np.float16),
+        np.arange(12, dtype=np.int64).reshape(6, 2),
+        np.random.default_rng(2).random((5000, 9)).astype(np.float32),
+    ],
+)
+def test_arrays_come_back_whole_and_in_part(tmp_path: Path, values: np.ndarray) -> None:
+    array = written(tmp_path, {"a.npy": values, "b.json": ["\ud800", None]}).array("a.npy")
+    assert array.shape == values.shape
+    np.testing.assert_array_equal(array.whole(), values)
+    np.testing.assert_array_equal(array.part(2, 5), values[2:5])
+    np.testing.assert_array_equal(np.load(tmp_path / "a.npy", allow_pickle=False), values)
+
+
+def test_json_comes_back(tmp_path: Path) -> None:
+    value = {"a": ["\ud800", "浮", 1.5, None]}
+    assert written(tmp_path, {"b.json": value}).file("b.json").json() == value
+
+
+def test_only_the_rows_that_are_read_are_checked(tmp_path: Path) -> None:
+    values = np.arange(20_000, dtype=np.int64)
+    written_folder = written(tmp_path, {"a.npy": values})
+    path = tmp_path / "a.npy"
+    data = bytearray(path.read_bytes())
+    data[5 * BLOCK + 3] ^= 1
+    path.write_bytes(data)
+    array = written_folder.array("a.npy")
+    assert array.part(0, 1000).sum() == values[:1000].sum()
+    first_bad = (5 * BLOCK - 128) // 8
+    with pytest.raises(StoreCorrupt, match=r"a\.npy is damaged: block 5 "):
+        array.part(first_bad, first_bad + 1)
+    with pytest.raises(StoreCorrupt):
+        array.whole()
+
+
+@pytest.mark.parametrize("name", ["a.npy", SUMS])
+@pytest.mark.parametrize("change", [lambda data: data[:-1], lambda data: data + b"x", None])
+def test_missing_and_wrongly_sized_files_are_named(tmp_path: Path, name: str, change: Change | None) -> None:
+    written(tmp_path, {"a.npy": np.arange(3), "z.json": 1})
+    entries = BlockWriter(tmp_path / "none").entries
+    writer = BlockWriter(tmp_path)
+    writer.array("a.npy", np.arange(3))
+    entries = writer.finish()
+    path = tmp_path / name
+    data = path.read_bytes()
+    path.unlink()
+    if change is not None:
+        path.write_bytes(change(data))
+    with pytest.raises(StoreCorrupt, match=f"{name} is damaged"):
+        BlockFolder(tmp_path, entries).check_sizes()
+
+
+def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
+    writer = BlockWriter(tmp_path)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        writer.array("a.npy", np.array([object()]))
+    header = b"\x93NUMPY\x01\x00F\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"
+    writer = BlockWriter(tmp_path)
+    writer.write("o.npy", lambda sink: sink.write(header.ljust(79) + b"\n" + b"\0" * 8))
+    with pytest.raises(StoreCorrupt, match="no plain array"):
+        BlockFolder(tmp_path, writer.finish()).array("o.npy")
+
+
+def test_files_are_private(tmp_path: Path) -> None:
+    written(tmp_path, {"a.npy": np.arange(3), "b.json": 1})
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}

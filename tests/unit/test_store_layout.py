@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import errno
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch
+from idc_local.fingerprint import canonical_json, sha256_hex
+from idc_local.store.layout import (
+    FORMAT,
+    MANIFEST,
+    FileEntry,
+    Manifest,
+    generations_on_disk,
+    make_folder,
+    os_errors,
+    read_manifest,
+    write_durably,
+    write_manifest,
+)
+
+EXAMPLE = Manifest(
+    generation=3,
+    fingerprint={"embedder": "e", "n": 1},
+    content="c",
+    dimension=8,
+    counts={"chunks": 2},
+    segments=("s",),
+    files={"documents.json": FileEntry(4, "ab")},
+)
+
+
+def test_manifest_comes_back(tmp_path: Path) -> None:
+    write_manifest(tmp_path, EXAMPLE)
+    assert read_manifest(tmp_path) == EXAMPLE
+    write_manifest(tmp_path, replace(EXAMPLE, generation=4))
+    assert read_manifest(tmp_path) == replace(EXAMPLE, generation=4)
+    assert [path.name for path in tmp_path.iterdir()] == [MANIFEST]
+    assert (tmp_path / MANIFEST).stat().st_mode & 0o777 == 0o600
+
+
+def test_no_manifest_is_none(tmp_path: Path) -> None:
+    assert read_manifest(tmp_path) is None
+    assert read_manifest(tmp_path / "missing") is None
+    (tmp_path / "file").touch()
+    assert read_manifest(tmp_path / "file") is None
+
+
+def test_every_flipped_byte_of_the_manifest_is_noticed(tmp_path: Path) -> None:
+    write_manifest(tmp_path, EXAMPLE)
+    path = tmp_path / MANIFEST
+    data = path.read_bytes()
+    for place in range(len(data)):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x04
+        path.write_bytes(damaged)
+        try:
+            found = read_manifest(tmp_path)
+        except (StoreCorrupt, StoreMismatch):
+            continue
+        assert found == EXAMPLE, "only white space may change unnoticed"
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "null", '{"seal": 1}', "\xff"])
+def test_what_is_no_manifest_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / MANIFEST).write_bytes(text.encode("latin-1"))
+    with pytest.raises(StoreCorrupt, match=r"manifest\.json is damaged"):
+        read_manifest(tmp_path)
+
+
+def test_newer_format_is_refused_in_one_line(tmp_path: Path) -> None:
+    write_manifest(tmp_path, EXAMPLE)
+    body = json.loads((tmp_path / MANIFEST).read_bytes())
+    del body["seal"]
+    body["format"] = FORMAT + 1
+    body["seal"] = sha256_hex(canonical_json(body).encode())
+    (tmp_path / MANIFEST).write_text(json.dumps(body))
+    with pytest.raises(StoreMismatch, match=f"has format {FORMAT + 1}.* hint: update idc-local"):
+        read_manifest(tmp_path)
+
+
+def test_folders_are_private_and_old_ones_are_left_alone(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    with pytest.raises(StoreError, match="Not a directory"), os_errors(tmp_path / "a"):
+        make_folder(tmp_path / "a" / "b")
+
+
+def test_durable_write_replaces_whole_files(tmp_path: Path) -> None:
+    write_durably(tmp_path / "x", b"old")
+    write_durably(tmp_path / "x", b"new one")
+    assert (tmp_path / "x").read_bytes() == b"new one"
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_generations_are_numbers(tmp_path: Path) -> None:
+    assert generations_on_disk(tmp_path) == []
+    for name in ("10", "9", ".removing-8", "x"):
+        (tmp_path / "generations" / name).mkdir(parents=True)
+    assert generations_on_disk(tmp_path) == [9, 10]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (errno.ENOSPC, "No space left"),
+        (errno.EACCES, "permissions"),
+        (errno.EROFS, "Read-only"),
+        (errno.ENOENT, "exists"),
+    ],
+)
+def test_errors_of_the_system_become_one_line(tmp_path: Path, number: int, text: str) -> None:
+    import os
+
+    with pytest.raises(StoreError, match=text) as caught, os_errors(tmp_path):
+        raise OSError(number, os.strerror(number))
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 4
+    assert str(tmp_path) in caught.value.message

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import bm25s
+import numpy as np
+import pytest
+
+from idc_local.store.blocks import BlockFolder, BlockWriter
+from idc_local.store.codec import count_terms
+from idc_local.store.lexical import LexicalFile, TermCounts, merge_counts, write_bm25
+
+
+def corpus(seed: int, documents: int) -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    words = [f"w{number}" for number in range(200)] + ["", "浮球", "\x00", "c++"]
+    chances = 1 / np.arange(1, len(words) + 1)
+    return [rng.choice(words, int(rng.integers(0, 60)), p=chances / chances.sum()).tolist() for _ in range(documents)]
+
+
+def counts_of(texts: list[list[str]]) -> TermCounts:
+    vocabulary, postings, lengths = count_terms(texts)
+    return merge_counts([(vocabulary, postings, np.arange(len(texts)))], lengths)
+
+
+def saved(folder: Path, texts: list[list[str]]) -> LexicalFile:
+    writer = BlockWriter(folder)
+    write_bm25(writer, counts_of(texts))
+    return LexicalFile(BlockFolder(folder, writer.finish()), len(texts))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_equal_those_of_bm25s(tmp_path: Path, seed: int) -> None:
+    texts = corpus(seed, 80)
+    theirs = bm25s.BM25(k1=1.5, b=0.75, method="lucene", backend="numpy")
+    theirs.index(texts, show_progress=False)
+    ours = saved(tmp_path, texts)
+    for term in sorted({term for text in texts for term in text}):
+        expected = theirs.get_scores([term])
+        np.testing.assert_allclose(ours.scores([term]), expected, rtol=1e-6, atol=1e-7)
+    query = ["w1", "w3", "w1", "浮球", "nowhere"]
+    np.testing.assert_allclose(ours.scores(query), theirs.get_scores(query), rtol=1e-6)
+
+
+def test_the_files_are_an_index_of_bm25s(tmp_path: Path) -> None:
+    texts = corpus(9, 30)
+    ours = saved(tmp_path, texts)
+    theirs = bm25s.BM25.load(tmp_path, mmap=True, show_progress=False)
+    documents, scores = theirs.retrieve([["w1", "w2"]], k=5, show_progress=False, backend_selection="numpy")
+    expected, rows = ours.top(["w1", "w2"], 5, None)
+    np.testing.assert_array_equal(np.sort(scores[0])[::-1], expected)
+    assert set(documents[0].tolist()) == set(rows.tolist()) or len(set(expected.tolist())) < 5
+
+
+def test_merging_parts_equals_counting_at_once() -> None:
+    texts = corpus(3, 40)
+    whole = counts_of(texts)
+    parts, lengths = [], np.zeros(40, dtype=np.int64)
+    for rows in (np.arange(25, 40), np.arange(0, 25)):
+        vocabulary, postings, own = count_terms([texts[row] for row in rows])
+        parts.append((vocabulary, postings, rows))
+        lengths[rows] = own
+    merged = merge_counts(parts, lengths)
+    assert merged.vocabulary == whole.vocabulary
+    for name in ("terms", "rows", "counts", "lengths"):
+        np.testing.assert_array_equal(getattr(merged, name), getattr(whole, name))
+
+
+def test_left_out_rows_leave_no_trace() -> None:
+    vocabulary, postings, _ = count_terms([["a", "only"], ["a", "b"]])
+    merged = merge_counts([(vocabulary, postings, np.array([-1, 0]))], np.array([2]))
+    assert merged.vocabulary == ["a", "b"]
+    assert merged.rows.tolist() == [0, 0]
+
+
+def test_worked_example(tmp_path: Path) -> None:
+    # idf(a) = ln(1 + 1.5 / 1.5) = ln 2; both rows have the mean length, so tf 1 gives ln 2 · 1 / (1 + 1.5).
+    ours = saved(tmp_path, [["a", "b"], ["b", "b"]])
+    assert ours.scores(["a"])[0] == pytest.approx(0.6931472 / 2.5)
+    assert ours.scores(["a"])[1] == 0
+
+
+def test_nothing_to_find(tmp_path: Path) -> None:
+    ours = saved(tmp_path, [[], []])
+    for terms in ([], ["x"], ["x", ""]):
+        scores, rows = ours.top(terms, 5, None)
+        assert scores.shape == rows.shape == (0,)
+        assert ours.scores(terms).tolist() == [0, 0]
+
+
+def test_ties_are_in_order_of_row_and_k_may_be_anything(tmp_path: Path) -> None:
+    ours = saved(tmp_path, [["a", "x"], ["a", "y"], ["b", "z"], ["a", "q"]])
+    assert ours.top(["a"], 2, None)[1].tolist() == [0, 1]
+    assert ours.top(["a"], 99, None)[1].tolist() == [0, 1, 3]
+    assert ours.top(["a"], 2, np.array([False, True, True, True]))[1].tolist() == [1, 3]
+    assert ours.top(["a"], 0, None)[1].tolist() == []
+    assert ours.top(["a"], -1, None)[1].tolist() == []
+
+
+def test_lone_surrogates_are_counted_as_something(tmp_path: Path) -> None:
+    assert saved(tmp_path, [["\ud800"], ["a"]]).scores(["?"])[0] > 0
