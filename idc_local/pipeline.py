@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from idc_local.chunks import build_chunks, chunk_terms, mean_vectors
-from idc_local.embedding import CachedEmbedder
+from idc_local.embedding import CachedEmbedder, VectorCache
 from idc_local.fingerprint import digest, sha256_hex
 from idc_local.language import detect_language
 from idc_local.ports import Progress, TextGenerator, TokenCounter
@@ -52,6 +52,10 @@ class ChunkingOptions:
     def needs_vectors(self) -> bool:
         """True where the cuts depend on what sentences mean."""
         return self.strategy in NEEDS_VECTORS
+
+
+class PipelineCache(VectorCache, IntentCache, Protocol):
+    """Keeps vectors and predicted questions by the keys of what they were made from."""
 
 
 @dataclass(frozen=True, slots=True)

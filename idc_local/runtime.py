@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files as package_files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from idc_local.catalogue import EMBEDDER, GENERATOR, Catalogue, ModelFiles
 from idc_local.config import Settings
@@ -23,7 +23,7 @@ from idc_local.embedding import CachedEmbedder
 from idc_local.errors import InputError, NothingFound, StoreError, StoreMismatch
 from idc_local.indexing import IndexOptions, IndexRun
 from idc_local.machine import available_threads, look_around
-from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelinePorts
+from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelineCache, PipelinePorts
 from idc_local.ports import Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
 from idc_local.ranking import RankingWeights
 from idc_local.readers import read_source
@@ -32,6 +32,10 @@ from idc_local.sources import STDIN, plan_sources
 from idc_local.store import Snapshot, Writer, verify
 from idc_local.strategies import NEEDS_INTENTS
 from idc_local.types import Check, Chunk, Document, FloatArray, IndexReport, Intent, SourceRecord
+
+
+NO_MODEL = ModelFiles(name="", role="", main=Path(), sha256={})
+"""Stands in where a run has no use for a model."""
 
 
 class Silent:
@@ -93,7 +97,7 @@ class Runtime:
         self.settings = settings
         self._progress: Progress = progress or Silent()
         self._models: dict[tuple[str, str], ModelFiles] = {}
-        self._loaded: dict[str, Any] = {}
+        self._loaded: dict[str, object] = {}
 
     # ---- models
 
@@ -130,24 +134,23 @@ class Runtime:
     def _embedder(self, files: ModelFiles) -> Embedder:
         from idc_local.backends.sbert import load_embedder
 
-        return self._once(f"embedder {files.name}", lambda: load_embedder(files, self.threads))
+        return cast(Embedder, self._once(f"embedder {files.name}", lambda: load_embedder(files, self.threads)))
 
     def _generator(self, files: ModelFiles) -> TextGenerator:
         from idc_local.backends.llama import load_generator
 
-        return self._once(f"generator {files.name}", lambda: load_generator(files, self.threads))
+        return cast(TextGenerator, self._once(f"generator {files.name}", lambda: load_generator(files, self.threads)))
 
     def _counter(self) -> TokenCounter:
         """The embedder's own tokenizer where its files are there, else an estimate that errs high."""
-        from idc_local.backends.tokens import EstimatingCounter, load_token_counter
+        from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
 
-        spec = self._catalogue.spec_of(EMBEDDER, self.settings.embedder or None)
-        folder = self._catalogue.place(spec)
+        folder = self._catalogue.place(self._catalogue.spec_of(EMBEDDER, self.settings.embedder))
         if not (folder / "tokenizer.json").is_file():
-            return EstimatingCounter()
-        return self._once(f"counter {folder}", lambda: load_token_counter(folder))
+            return EstimatedWordPieces()
+        return cast(TokenCounter, self._once(f"counter {folder}", lambda: load_token_counter(folder)))
 
-    def _once(self, key: str, load: Callable[[], Any]) -> Any:  # noqa: ANN401 - each caller names its type
+    def _once(self, key: str, load: Callable[[], object]) -> object:
         if key not in self._loaded:
             self._loaded[key] = load()
         return self._loaded[key]
@@ -159,9 +162,10 @@ class Runtime:
 
     # ---- documents in
 
-    def _ports(self, cache: Writer | MemoryCache, options: IndexOptions) -> PipelinePorts:
+    def pipeline_ports(self, cache: PipelineCache, intents: str) -> PipelinePorts:
+        """What documents are processed with; vectors and predicted questions go through ``cache``."""
         embedder = self._embedder_files()
-        generator = self._files(GENERATOR, self.settings.generator) if options.intents == "model" else None
+        generator = self._files(GENERATOR, self.settings.generator) if intents == "model" else None
         return PipelinePorts(
             counter=self._counter(),
             embedder=CachedEmbedder(lambda: self._embedder(embedder), cache, embedder.dimension, self._progress),
@@ -187,7 +191,7 @@ class Runtime:
         data = sys.stdin.buffer.read() if any(str(root) == STDIN for root in roots) else None
         embedder = self._embedder_files()
         with Writer.open(self.settings.index, writer_fingerprint(embedder), rebuild=options.rebuild) as writer:
-            return IndexRun(writer, options, self._ports(writer, options)).run(roots, data)
+            return IndexRun(writer, options, self.pipeline_ports(writer, options.intents)).run(roots, data)
 
     def chunk(self, source: Path, options: IndexOptions, *, explain: bool = False) -> CutDocument:
         """The document in ``source`` cut into chunks, without an index."""
@@ -208,7 +212,7 @@ class Runtime:
 
     def _cut(self, document: Document, options: IndexOptions, chunking: ChunkingOptions) -> CutDocument:
         embed = chunking.needs_vectors or options.intents != "off"
-        ports = self._ports(MemoryCache(), options) if embed else self._light_ports()
+        ports = self.pipeline_ports(MemoryCache(), options.intents) if embed else self._light_ports()
         return Pipeline(chunking, ports).cut(document, options.intents, embed=embed)
 
     # ---- answers out
