@@ -53,11 +53,20 @@ def local_sums(vectors: FloatArray, units: Units, band: Band) -> LocalSums:
     """Prefix sums of the sentence vectors (float32 [n, d], unit rows) that chunks of the band can hold."""
     lowest = band.first - band.width
     edges = units.bounds[max(lowest, 0) : band.last]
-    inside = vectors[edges[0] : edges[-1]].astype(np.float64)
+    inside = prefix_sums(vectors[edges[0] : edges[-1]])[edges - edges[0]]
     prefix = np.zeros((band.last - lowest, vectors.shape[1]))
-    steps = np.add.reduceat(inside, edges[:-1] - edges[0], axis=0)
-    np.cumsum(steps, axis=0, out=prefix[prefix.shape[0] - steps.shape[0] :])
+    prefix[prefix.shape[0] - inside.shape[0] :] = inside
     return LocalSums(band, prefix)
+
+
+def prefix_sums(vectors: FloatArray) -> Float64Array:
+    """float64 [n + 1, d]: row i is the sum of the first i rows of ``vectors``, float32 [n, d]."""
+    prefix = np.zeros((vectors.shape[0] + 1, vectors.shape[1]))
+    prefix[1:] = vectors
+    # Row by row is several times as fast as np.cumsum along the first axis.
+    for row in range(1, prefix.shape[0]):
+        prefix[row] += prefix[row - 1]
+    return prefix
 
 
 def _windows(values: Float64Array, width: int) -> Float64Array:

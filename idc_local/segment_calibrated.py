@@ -19,13 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from idc_local.chunk_sums import VANISHING, local_sums
+from idc_local.chunk_sums import VANISHING, local_sums, prefix_sums
 from idc_local.dp import Band, Float64Array, Units, build_units, explain, ranges_of, solve
 from idc_local.types import FloatArray, IntArray, Limits, Segmentation, SegmentInput, Structure
 
 EVIDENCE_RADIUS = 1
 """Sentences on each side of an intent's evidence sentence that belong to its evidence span, inside its window."""
-_ROWS = 4096
+_ROWS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,7 @@ def gap_similarity(vectors: FloatArray, gaps: IntArray, window: int) -> Float64A
         part = gaps[first : first + _ROWS]
         base = max(0, int(part[0]) - window)
         last = min(vectors.shape[0], int(part[-1]) + window)
-        prefix = np.zeros((last - base + 1, vectors.shape[1]))
-        np.cumsum(vectors[base:last], axis=0, dtype=np.float64, out=prefix[1:])
+        prefix = prefix_sums(vectors[base:last])
         middle = prefix[part - base]
         left = middle - prefix[np.maximum(part - window - base, 0)]
         right = prefix[np.minimum(part + window, last) - base] - middle
