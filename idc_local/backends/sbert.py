@@ -1,0 +1,166 @@
+"""Sentence embeddings with sentence-transformers: owns it and ``torch``, both imported when first used.
+
+Every environment variable that could make these libraries look at the network is overridden first, only a local
+folder with safetensors is loaded, and code that comes with a model is never run.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from idc_local.backends.native import quiet_stderr
+from idc_local.backends.tokens import encodable
+from idc_local.catalogue import ModelFiles
+from idc_local.errors import ModelError
+from idc_local.ports import Embedder
+from idc_local.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+}
+
+STEP = 8
+"""Batches are padded to a multiple of this many tokens, so that a row's shape depends on its own length alone."""
+BATCH_TOKENS = 2048
+NOISE = 1e-6
+
+
+def load_embedder(files: ModelFiles, threads: int) -> Embedder:
+    """Loads a sentence-transformers folder whose files were verified."""
+    os.environ.update(OFFLINE)
+    try:
+        with quiet_stderr(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import torch
+            from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging as transformers_logging
+
+            transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+            logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+            torch.set_num_threads(max(1, threads))
+            model = SentenceTransformer(
+                str(files.main),
+                device="cpu",
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True, "torch_dtype": torch.float32},
+            )
+            model.eval()
+    except Exception as error:  # whatever the library makes of a folder that it cannot use
+        raise ModelError(
+            f"{files.main} cannot be loaded as an embedder ({str(error).strip().splitlines()[0][:300]})",
+            hint="idc-local models verify",
+        ) from error
+    return SentenceEmbedder(model, files)
+
+
+class SentenceEmbedder:
+    """Unit vectors of a sentence-transformers model in float32, each rounded to what float16 can hold."""
+
+    def __init__(self, model: SentenceTransformer, files: ModelFiles) -> None:
+        self._model = model
+        self._prompts = (files.document_prompt, files.query_prompt)
+        self._window = int(model.max_seq_length or files.context or 512)
+        self.fingerprint = files.fingerprint
+        self.dimension = files.dimension or int(self._forward(self._tokenise(["a"])).shape[1])
+
+    def encode_documents(self, texts: Sequence[str]) -> FloatArray:
+        """float32 [len(texts), d], unit rows that float16 can hold; row i depends on texts[i] alone."""
+        return self._encode(texts, self._prompts[0])
+
+    def encode_queries(self, texts: Sequence[str]) -> FloatArray:
+        """The same with the model's query prompt."""
+        return self._encode(texts, self._prompts[1])
+
+    def _encode(self, texts: Sequence[str], prompt: str) -> FloatArray:
+        places: dict[str, int] = {}
+        rows = np.array([places.setdefault(encodable(text), len(places)) for text in texts], dtype=np.int64)
+        if not places:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        ids, owners = self._pieces(list(places), prompt)
+        weights = np.array([len(one) for one in ids], dtype=np.float32)
+        vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
+        for batch in _batches([len(one) for one in ids]):
+            vectors[batch] = self._forward([ids[place] for place in batch])
+        return _rounded(_merged(vectors, owners, weights, len(places)))[rows]
+
+    def _pieces(self, texts: list[str], prompt: str) -> tuple[list[list[int]], IntArray]:
+        """Token ids of the texts; one that is longer than the window is cut in halves at white space until all fit."""
+        found: list[list[int]] = []
+        owners: list[int] = []
+        pending = list(enumerate(texts))
+        while pending:
+            again: list[tuple[int, str]] = []
+            encoded = self._tokenise([prompt + text for _, text in pending])
+            for (owner, text), ids in zip(pending, encoded, strict=True):
+                if len(ids) > self._window and len(text) > 1:
+                    middle = _middle(text)
+                    again += [(owner, text[:middle]), (owner, text[middle:])]
+                else:
+                    found.append(ids[: self._window])
+                    owners.append(owner)
+            pending = again
+        return found, np.array(owners, dtype=np.int64)
+
+    def _tokenise(self, texts: list[str]) -> list[list[int]]:
+        encoded: Any = self._model.tokenizer(texts, truncation=False, padding=False, verbose=False)
+        return list(encoded["input_ids"])
+
+    def _forward(self, ids: list[list[int]]) -> FloatArray:
+        """float32 [len(ids), d] as the model gives them: each row padded to the same multiple of ``STEP`` tokens."""
+        import torch
+
+        width = min(-(-max(map(len, ids)) // STEP) * STEP, max(self._window, max(map(len, ids))))
+        padded = self._model.tokenizer.pad(
+            {"input_ids": ids}, padding="max_length", max_length=width, return_tensors="pt", verbose=False
+        )
+        with torch.inference_mode():
+            output = self._model(dict(padded))["sentence_embedding"]
+        return np.asarray(output.float().numpy(), dtype=np.float32)
+
+
+def _middle(text: str) -> int:
+    """Place near the middle of ``text``, after white space where there is some in its second quarter."""
+    half = len(text) // 2
+    space = max(text.rfind(" ", half // 2, half), text.rfind("\n", half // 2, half))
+    return space + 1 if space > 0 else half
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[IntArray]:
+    """Places of texts that pad to the same width, at most ``BATCH_TOKENS`` tokens at a time."""
+    widths = -(-np.asarray(lengths, dtype=np.int64) // STEP) * STEP
+    for width in np.unique(widths):
+        places = np.flatnonzero(widths == width)
+        size = max(1, BATCH_TOKENS // int(width))
+        for start in range(0, len(places), size):
+            yield places[start : start + size]
+
+
+def _merged(vectors: FloatArray, owners: IntArray, weights: FloatArray, count: int) -> FloatArray:
+    """float32 [count, d], unit rows: the mean of each text's pieces, weighted by their tokens."""
+    merged = np.zeros((count, vectors.shape[1]), dtype=np.float32)
+    np.add.at(merged, owners, vectors * weights[:, None])
+    norms = np.linalg.norm(merged, axis=1, keepdims=True)
+    return np.asarray(merged / np.maximum(norms, NOISE), dtype=np.float32)
+
+
+def _rounded(vectors: FloatArray) -> FloatArray:
+    return vectors.astype(np.float16).astype(np.float32)
