@@ -198,7 +198,7 @@ class CutReason:
 
 @dataclass(frozen=True, slots=True)
 class Segmentation:
-    """Half-open sentence ranges in order, int64 [k, 2]: a partition of 0..n, save for ``sliding``, where they overlap."""
+    """Half-open sentence ranges in order, int64 [k, 2]: a partition of 0..n, save that ``sliding`` ones overlap."""
 
     ranges: IntArray
     score: float = 0.0
@@ -284,7 +284,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of ``doctor`` or ``verify``: status ``ok``, ``warn`` or ``fail``; ``fix`` is the command that mends it."""
+    """A line of ``doctor`` or ``verify``: status ``ok``, ``warn`` or ``fail``; ``fix`` is the command that mends it."""
 
     name: str
     status: str
@@ -343,6 +343,8 @@ class IndexedDocument:
     ranges: int64 [k, 2], half-open sentence ranges of the chunks. intent_chunk: int64 [m], the chunk of each intent.
     terms: for each chunk its lexical terms in order, as ``terms.lexical_terms`` gave them.
     recipe: fingerprint of everything besides the text that shaped this value (models, settings, versions).
+    intent_keys: keys in the intent cache of all windows that were asked about, so that a document can be forgotten
+        with what was generated from it.
     """
 
     document: Document
@@ -357,3 +359,4 @@ class IndexedDocument:
     intent_vectors: FloatArray
     terms: tuple[tuple[str, ...], ...]
     recipe: str
+    intent_keys: tuple[str, ...] = ()

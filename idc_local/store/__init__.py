@@ -2,6 +2,7 @@
 
 from idc_local.store.checking import verify
 from idc_local.store.snapshot import Snapshot
+from idc_local.store.upkeep import compact, forget, repair
 from idc_local.store.writer import Writer
 
-__all__ = ["Snapshot", "Writer", "verify"]
+__all__ = ["Snapshot", "Writer", "compact", "forget", "repair", "verify"]

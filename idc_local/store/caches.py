@@ -1,150 +1,26 @@
-"""What an index remembers besides documents: vectors by value and by text, replies of the generator, settings, sources.
+"""What an index remembers besides documents and vectors: replies of the generator, its own settings, sources.
 
-Every function runs inside the caller's transaction. A vector is stored once, whoever uses it: its digest is its name.
+Every function runs inside the caller's transaction.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from idc_local.store.codec import Json, decode_json, decode_text, encode_json, encode_text
-from idc_local.store.layout import DATABASE, damaged
-from idc_local.store.schema import Database, check_seal, seal
-from idc_local.types import FloatArray, IntArray, SourceRecord
-
-BATCH = 500
-"""Values bound to one statement, well below SQLite's limit."""
-
-
-def batches(values: Iterable[Any]) -> Iterator[list[Any]]:
-    """The values in lists of at most BATCH."""
-    rest = iter(values)
-    while batch := list(islice(rest, BATCH)):
-        yield batch
-
-
-def _marks(batch: Sequence[Any]) -> str:
-    return ",".join("?" * len(batch))
-
-
-def vector_digest(data: bytes) -> bytes:
-    """Name of a vector: 16 bytes of its float16 values' hash."""
-    return hashlib.blake2b(data, digest_size=16).digest()
-
-
-def store_vectors(db: Database, data: bytes, count: int) -> IntArray:
-    """Numbers, int64 [count], of the ``count`` float16 vectors in ``data``; new ones are added."""
-    width = len(data) // count if count else 0
-    rows = [data[start : start + width] for start in range(0, width * count, width or 1)]
-    digests = [vector_digest(row) for row in rows]
-    known = _numbers(db, digests)
-    missing = {digest: row for digest, row in zip(digests, rows, strict=True) if digest not in known}
-    db.executemany("INSERT INTO vectors(digest, data) VALUES(?, ?)", missing.items())
-    known |= _numbers(db, missing)
-    return np.array([known[digest] for digest in digests], dtype=np.int64)
-
-
-def _numbers(db: Database, digests: Iterable[bytes]) -> dict[bytes, int]:
-    found: dict[bytes, int] = {}
-    for batch in batches(dict.fromkeys(digests)):
-        query = f"SELECT digest, id FROM vectors WHERE digest IN ({_marks(batch)})"
-        found.update((bytes(digest), number) for digest, number in db.execute(query, batch))
-    return found
-
-
-def use_vectors(db: Database, numbers: IntArray) -> None:
-    """Counts one more use of each vector, as often as it occurs."""
-    db.executemany(
-        "INSERT INTO vector_uses(id, uses) VALUES(?, ?) ON CONFLICT(id) DO UPDATE SET uses = uses + excluded.uses",
-        Counter(numbers.tolist()).items(),
-    )
-
-
-def release_vectors(db: Database, numbers: IntArray) -> None:
-    """Counts one use less of each vector, and removes those that nobody uses any more."""
-    counts = Counter(numbers.tolist())
-    db.executemany("UPDATE vector_uses SET uses = uses - ? WHERE id = ?", ((n, key) for key, n in counts.items()))
-    for batch in batches(counts):
-        unused = f"SELECT id FROM vector_uses WHERE uses <= 0 AND id IN ({_marks(batch)})"
-        drop_vectors(db, [row[0] for row in db.execute(unused, batch)])
-
-
-def drop_vectors(db: Database, numbers: Sequence[int]) -> None:
-    """Removes vectors and the keys that lead to them."""
-    for batch in batches(numbers):
-        chosen = f"SELECT digest FROM vectors WHERE id IN ({_marks(batch)})"
-        db.execute(f"DELETE FROM vector_keys WHERE digest IN ({chosen})", batch)
-        db.execute(f"DELETE FROM vectors WHERE id IN ({_marks(batch)})", batch)
-
-
-def forget_vectors(db: Database) -> None:
-    """Empties the cache of vectors, for an index that begins anew with another embedder; documents keep theirs."""
-    db.execute("DELETE FROM vector_keys")
-    drop_unused_vectors(db)
-    db.execute("DELETE FROM meta WHERE name = 'dimension'")
-
-
-def drop_unused_vectors(db: Database) -> None:
-    """Removes the vectors that no document uses."""
-    unused = "SELECT id FROM vectors WHERE id NOT IN (SELECT id FROM vector_uses WHERE uses > 0)"
-    drop_vectors(db, [row[0] for row in db.execute(unused)])
-
-
-def put_keys(db: Database, keys: Sequence[str], vectors: FloatArray) -> None:
-    """Remembers the vector of each key: float32 [len(keys), d], kept as float16."""
-    rows = [row.tobytes() for row in vectors.astype("<f2")]
-    store_vectors(db, b"".join(rows), len(rows))
-    pairs = ((_key(key), vector_digest(row)) for key, row in zip(keys, rows, strict=True))
-    db.executemany("INSERT OR REPLACE INTO vector_keys(key, digest) VALUES(?, ?)", pairs)
-
-
-def read_keys(db: Database, keys: Sequence[str]) -> dict[str, FloatArray]:
-    """Vectors, float32 [d], of the keys that are known and whose values are what was stored."""
-    found: dict[str, FloatArray] = {}
-    wanted = {_key(key): key for key in keys}
-    for batch in batches(wanted):
-        query = f"""SELECT k.key, v.digest, v.data FROM vector_keys k JOIN vectors v ON v.digest = k.digest
-                    WHERE k.key IN ({_marks(batch)})"""
-        for key, digest, data in db.execute(query, batch):
-            if vector_digest(data) == digest:
-                found[wanted[bytes(key)]] = np.frombuffer(data, dtype="<f2").astype(np.float32)
-    return found
-
-
-def _key(key: str) -> bytes:
-    return vector_digest(encode_text(key))
-
-
-def read_vectors(folder: Path, db: Database, numbers: IntArray, dimension: int) -> npt.NDArray[np.float16]:
-    """float16 [n, dimension]: vectors by their numbers, unchecked; whoever asks compares with a seal."""
-    wanted, places = np.unique(numbers, return_inverse=True)
-    values = np.zeros((wanted.shape[0], dimension), dtype="<f2")
-    size, filled = values.itemsize * dimension, 0
-    for batch in batches(wanted.tolist()):
-        rows = [
-            data for (data,) in db.execute(f"SELECT data FROM vectors WHERE id IN ({_marks(batch)}) ORDER BY id", batch)
-        ]
-        if len(rows) != len(batch) or any(len(data) != size for data in rows):
-            raise damaged(folder / DATABASE, "a vector is missing")
-        values[filled : filled + len(rows)] = np.frombuffer(b"".join(rows), dtype="<f2").reshape(-1, dimension)
-        filled += len(rows)
-    return values[places]
+from idc_local.store.layout import DATABASE
+from idc_local.store.schema import Database, batches, check_seal, marks, seal
+from idc_local.types import SourceRecord
 
 
 def put_intents(db: Database, replies: Mapping[str, Sequence[str]]) -> None:
     """Remembers the generator's replies by key."""
     rows = ((key, encode_json(list(reply))) for key, reply in replies.items())
     db.executemany(
-        "INSERT OR REPLACE INTO intents(key, data, seal) VALUES(?, ?, ?)",
+        """INSERT INTO intents(key, data, seal) VALUES(?, ?, ?)
+           ON CONFLICT(key) DO UPDATE SET data = excluded.data, seal = excluded.seal""",
         ((key, data, seal(key.encode(), data)) for key, data in rows),
     )
 
@@ -153,11 +29,45 @@ def read_intents(db: Database, keys: Sequence[str]) -> dict[str, tuple[str, ...]
     """Replies of the keys that are known and whose values are what was stored."""
     found: dict[str, tuple[str, ...]] = {}
     for batch in batches(dict.fromkeys(keys)):
-        query = f"SELECT key, data, seal FROM intents WHERE key IN ({_marks(batch)})"
+        query = f"SELECT key, data, seal FROM intents WHERE key IN ({marks(batch)})"
         for key, data, own in db.execute(query, batch):
             if seal(key.encode(), data) == own:
                 found[key] = tuple(decode_json(data))
     return found
+
+
+def use_intents(db: Database, edition: int, keys: Sequence[str]) -> None:
+    """Records which replies an edition's intents come from."""
+    pairs = [(edition, key) for key in dict.fromkeys(keys)]
+    db.executemany("INSERT INTO intent_uses(edition, key) VALUES(?, ?)", pairs)
+    db.executemany("UPDATE intents SET used = 1 WHERE key = ?", ((key,) for _, key in pairs))
+
+
+def drop_spent_intents(db: Database) -> None:
+    """Removes replies of which every document that used them is gone."""
+    db.execute("DELETE FROM intents WHERE used = 1 AND key NOT IN (SELECT key FROM intent_uses)")
+
+
+def drop_intents_of(db: Database, document: str) -> None:
+    """Removes the replies that a document's intents come from, and those that nobody has claimed so far."""
+    own = "SELECT key FROM intent_uses WHERE edition IN (SELECT id FROM editions WHERE document = ?)"
+    db.execute(f"DELETE FROM intents WHERE key IN ({own})", (document,))
+    db.execute("DELETE FROM intents WHERE key NOT IN (SELECT key FROM intent_uses)")
+
+
+def drop_damaged_rows(db: Database) -> int:
+    """Removes replies and source files that are not what was stored; how many."""
+    replies = [
+        (key,)
+        for key, data, own in db.execute("SELECT key, data, seal FROM intents")
+        if seal(encode_text(key), data) != own
+    ]
+    sources = [
+        (path,) for path, data, own in db.execute("SELECT path, data, seal FROM sources") if seal(path, data) != own
+    ]
+    db.executemany("DELETE FROM intents WHERE key = ?", replies)
+    db.executemany("DELETE FROM sources WHERE path = ?", sources)
+    return len(replies) + len(sources)
 
 
 def put_meta(db: Database, name: str, value: Json) -> None:
@@ -195,6 +105,11 @@ def read_sources(folder: Path, db: Database) -> dict[str, SourceRecord]:
 def drop_source(db: Database, path: str) -> None:
     """Forgets a source file."""
     db.execute("DELETE FROM sources WHERE path = ?", (encode_text(path),))
+
+
+def drop_meta(db: Database, name: str) -> None:
+    """Removes one of the index's own settings."""
+    db.execute("DELETE FROM meta WHERE name = ?", (name,))
 
 
 def drop_sources(db: Database) -> None:

@@ -8,22 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
-
 from idc_local.errors import IdcError
-from idc_local.fingerprint import chunk_id
 from idc_local.store import caches, records
-from idc_local.store.codec import decode_chunk, decode_document, decode_sentences, decode_text
-from idc_local.store.layout import DATABASE, MANIFEST, Manifest, damaged, generation_folder, sha256_file
-from idc_local.store.records import Edition, read_array, read_chunk, read_part
+from idc_local.store.layout import DATABASE, MANIFEST, MEND, Manifest, damaged, generation_folder, sha256_file
+from idc_local.store.lock import hold_current
 from idc_local.store.schema import integrity, open_for_reading, sql_errors
-from idc_local.store.segments import Truth, edition_vectors
-from idc_local.store.snapshot import Snapshot, hold_current
+from idc_local.store.segments import Truth
+from idc_local.store.snapshot import Snapshot
+from idc_local.store.soundness import check_edition
 from idc_local.types import Check
-
-REPAIR = "idc-local compact --repair"
-UNIT = 2e-3
-"""How far from 1 the length of a unit vector may be once its values are float16."""
 
 
 def verify(folder: Path, *, deep: bool) -> list[Check]:
@@ -44,7 +37,7 @@ def _check(name: str, detail: str, test: Callable[[], object]) -> Check:
     try:
         test()
     except IdcError as error:
-        return Check(name, "fail", error.message, REPAIR)
+        return Check(name, "fail", error.message, error.hint or MEND)
     return Check(name, "ok", detail)
 
 
@@ -80,9 +73,7 @@ def _hashes(folder: Path) -> Iterator[Check]:
         except OSError:
             sound = False
         if not sound:
-            bad.append(
-                Check("file", "fail", f"{place / name} is damaged: its content does not fit its checksum", REPAIR)
-            )
+            bad.append(Check("file", "fail", f"{place / name} is damaged: its content does not fit its checksum", MEND))
     yield from bad or [Check("files", "ok", f"{len(manifest.files)} files fit their checksums")]
 
 
@@ -99,39 +90,8 @@ def _documents(folder: Path) -> None:
         truth = Truth(folder, db, caches.read_meta(folder, db, "dimension") or 1)
         known = records.known_vectors(db)
         for edition in records.read_editions(folder, db):
-            _document(truth, edition)
-            if edition.current:
-                _vectors(truth, edition)
+            check_edition(truth, edition)
             uses.update(records.vector_numbers(folder, db, edition))
         caches.read_sources(folder, db)
         if {number: count for number, count in known.items() if count} != uses:
             raise damaged(folder / DATABASE, "vectors are not counted right")
-
-
-def _document(truth: Truth, edition: Edition) -> None:
-    folder, db = truth.folder, truth.db
-    text = decode_text(read_part(folder, db, edition, "text"))
-    decode_document(read_part(folder, db, edition, "document"), text)
-    sentences = decode_sentences(read_part(folder, db, edition, "sentences"))
-    tiled = len(sentences) == 0 or (
-        sentences.starts[0] == 0
-        and sentences.ends[-1] == len(text)
-        and np.array_equal(sentences.ends[:-1], sentences.starts[1:])
-    )
-    if not tiled:
-        raise damaged(folder / DATABASE, f"sentences of document {edition.document[:8]} do not tile its text")
-    for ordinal in range(edition.chunks):
-        chunk = decode_chunk(read_chunk(folder, db, edition, ordinal), "")
-        span = text[chunk.start : chunk.end]
-        if span != chunk.text or chunk.id != chunk_id(edition.document, chunk.start, chunk.end, span):
-            raise damaged(folder / DATABASE, f"chunk {chunk.id[:8]} is not the text of its span")
-
-
-def _vectors(truth: Truth, edition: Edition) -> None:
-    chunk_vectors = read_array(truth.folder, truth.db, edition, "chunk_vectors").reshape(-1, truth.dimension)
-    for vectors in (*edition_vectors(truth, edition), chunk_vectors):
-        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
-        if not np.all(np.abs(lengths - 1) < UNIT):
-            raise damaged(
-                truth.folder / DATABASE, f"document {edition.document[:8]} has vectors that are no unit vectors"
-            )

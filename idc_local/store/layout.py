@@ -33,6 +33,12 @@ DATABASE = "index.sqlite"
 LOCK = "lock"
 GENERATIONS = "generations"
 SEGMENTS = "segments"
+MEND = "idc-local compact"
+"""The command that makes everything derived anew, and takes out what cannot be read."""
+
+REMAKE = "idc-local index PATH --rebuild"
+"""The command that begins with an empty database."""
+
 DOOMED = ".removing-"
 """Prefix of a generation that is being removed: no reader can find it any more."""
 
@@ -161,7 +167,7 @@ def missing_index(folder: Path) -> StoreError:
 
 def damaged(path: Path, what: str) -> StoreCorrupt:
     """The error for a file that is not what it should be."""
-    return StoreCorrupt(f"{path} is damaged: {what}", hint="idc-local verify, then idc-local compact --repair")
+    return StoreCorrupt(f"{path} is damaged: {what}", hint=MEND)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

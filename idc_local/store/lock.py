@@ -14,7 +14,17 @@ from contextlib import suppress
 from pathlib import Path
 
 from idc_local.errors import StoreError, StoreLocked
-from idc_local.store.layout import DOOMED, GENERATIONS, LOCK, generation_folder, remove_tree
+from idc_local.store.layout import (
+    DOOMED,
+    GENERATIONS,
+    LOCK,
+    Manifest,
+    damaged,
+    generation_folder,
+    missing_index,
+    read_manifest,
+    remove_tree,
+)
 
 
 class WriterLock:
@@ -120,3 +130,23 @@ def remove_doomed(folder: Path) -> None:
     for entry in list(place.iterdir()) if place.is_dir() else []:
         if entry.name.startswith(DOOMED):
             remove_tree(entry)
+
+
+def hold_current(folder: Path) -> tuple[Manifest, int]:
+    """The current manifest, and a descriptor that keeps its generation on disk.
+
+    Raises:
+        StoreError: there is no index.
+        StoreCorrupt: the manifest names a generation that is not there.
+    """
+    manifest = read_manifest(folder)
+    while manifest is not None:
+        descriptor = hold_generation(folder, manifest.generation)
+        if descriptor is not None:
+            return manifest, descriptor
+        # The generation went between the two steps: then there is a newer one.
+        newer = read_manifest(folder)
+        if newer is None or newer.generation == manifest.generation:
+            raise damaged(generation_folder(folder, manifest.generation), "it is missing")
+        manifest = newer
+    raise missing_index(folder)

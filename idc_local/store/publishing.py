@@ -27,9 +27,12 @@ from idc_local.store.layout import (
     write_manifest,
 )
 from idc_local.store.lock import remove_doomed, remove_generation
-from idc_local.store.schema import Database, checkpoint, transaction
+from idc_local.store.schema import Database, checkpoint, transaction, vacuum
 from idc_local.store.segments import Segment, Truth
 from idc_local.types import SourceRecord
+
+SCRUB = "scrub"
+"""Set while deleted content may still lie in free pages; survives a kill."""
 
 
 def publish(folder: Path, db: Database, *, afresh: bool = False) -> int:
@@ -170,6 +173,16 @@ def collect_garbage(folder: Path, db: Database, plan: Plan, manifest: Manifest) 
     for edition in doomed:
         with transaction(db):
             records.delete_edition(folder, db, edition)
+    checkpoint(db)
+    if not held and caches.read_meta(folder, db, SCRUB):
+        scrub(folder, db)
+
+
+def scrub(folder: Path, db: Database) -> None:
+    """Leaves nothing of what was deleted in any page of the database or its log."""
+    vacuum(folder, db)
+    with transaction(db):
+        caches.drop_meta(db, SCRUB)
     checkpoint(db)
 
 

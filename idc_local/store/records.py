@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from idc_local.errors import StoreError
-from idc_local.store.caches import release_vectors, store_vectors, use_vectors
+from idc_local.store.caches import use_intents
 from idc_local.store.codec import (
     chunk_order,
     count_terms,
@@ -28,6 +28,7 @@ from idc_local.store.codec import (
 )
 from idc_local.store.layout import DATABASE, damaged
 from idc_local.store.schema import Database, check_seal, seal
+from idc_local.store.vectorcache import release_vectors, store_vectors, use_vectors
 from idc_local.types import IndexedDocument, IntArray
 
 INTEGERS = "<i8"
@@ -75,6 +76,7 @@ def put_edition(db: Database, indexed: IndexedDocument) -> int:
     order = chunk_order(indexed)
     owner = np.argsort(order, kind="stable")[indexed.intent_chunk] if len(indexed.intents) else indexed.intent_chunk
     intent_order = np.argsort(owner, kind="stable")
+    use_intents(db, number, indexed.intent_keys)
     _put_chunks(db, number, indexed, order, owner)
     for name, data in _parts(indexed, order).items():
         _put_part(db, number, indexed, name, data)
@@ -181,12 +183,20 @@ def read_editions(folder: Path, db: Database) -> Iterator[Edition]:
     Raises:
         StoreCorrupt: one is not what was stored.
     """
+    for edition, sound in all_editions(db):
+        if not sound:
+            raise damaged(folder / DATABASE, "a document does not fit its checksum")
+        yield edition
+
+
+def all_editions(db: Database) -> list[tuple[Edition, bool]]:
+    """All editions by number, each with whether it is what was stored."""
     query = """SELECT id, document, recipe, current, media_type, language, chunks, sentences, intents, seal
                FROM editions ORDER BY id"""
-    for number, document, recipe, current, *facts, own in db.execute(query):
-        if _edition_seal(document, recipe, facts) != own:
-            raise damaged(folder / DATABASE, "a document does not fit its checksum")
-        yield Edition(number, document, recipe, bool(current), *facts)
+    return [
+        (Edition(number, document, recipe, bool(current), *facts), _edition_seal(document, recipe, facts) == own)
+        for number, document, recipe, current, *facts, own in db.execute(query)
+    ]
 
 
 def current_recipe(db: Database, document: str) -> str | None:
@@ -220,4 +230,9 @@ def known_vectors(db: Database) -> dict[int, int]:
 def delete_edition(folder: Path, db: Database, edition: Edition) -> None:
     """Removes an edition, and the vectors that no other edition uses."""
     release_vectors(db, np.array(vector_numbers(folder, db, edition), dtype=np.int64))
+    drop_edition_rows(db, edition)
+
+
+def drop_edition_rows(db: Database, edition: Edition) -> None:
+    """Removes an edition, but leaves the counts of its vectors as they are."""
     db.execute("DELETE FROM editions WHERE id = ?", (edition.id,))

@@ -9,14 +9,19 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from idc_local.errors import StoreCorrupt, StoreError, StoreLocked
-from idc_local.store.layout import DATABASE, damaged, newer_format, open_private
+from idc_local.store.layout import DATABASE, REMAKE, damaged, newer_format, open_private
 
+BATCH = 500
 BUSY_SECONDS = 10
+VACUUM_IN_MEMORY = 512 << 20
+"""Bytes up to which a database is copied in memory."""
 
 Database = sqlite3.Connection
 """What ``open_for_writing`` and ``open_for_reading`` give."""
@@ -44,12 +49,27 @@ def m001_tables(db: sqlite3.Connection) -> None:
         uses INTEGER NOT NULL)""",
         "CREATE TABLE vector_keys(key BLOB PRIMARY KEY, digest BLOB NOT NULL) WITHOUT ROWID",
         "CREATE INDEX vector_keys_digest ON vector_keys(digest)",
-        "CREATE TABLE intents(key TEXT PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID",
+        """CREATE TABLE intents(key TEXT PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL,
+        used INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID""",
+        """CREATE TABLE intent_uses(edition INTEGER NOT NULL REFERENCES editions(id) ON DELETE CASCADE,
+        key TEXT NOT NULL, PRIMARY KEY(edition, key)) WITHOUT ROWID""",
     ):
         db.execute(statement)
 
 
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (m001_tables,)
+
+
+def batches(values: Iterable[Any]) -> Iterator[list[Any]]:
+    """The values in lists that one statement can take, well below SQLite's limit."""
+    rest = iter(values)
+    while batch := list(islice(rest, BATCH)):
+        yield batch
+
+
+def marks(batch: Sequence[Any]) -> str:
+    """A question mark for each value."""
+    return ",".join("?" * len(batch))
 
 
 @contextmanager
@@ -65,7 +85,7 @@ def _translated(folder: Path, error: sqlite3.Error) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     path = folder / DATABASE
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return damaged(path, str(error))
+        return StoreCorrupt(f"{path} is damaged: {error}", hint=REMAKE)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreLocked(f"{path} is in use: {error}", hint="try again when the other process is done")
     if code == sqlite3.SQLITE_CONSTRAINT:
@@ -130,6 +150,12 @@ def _migrate(folder: Path, db: sqlite3.Connection) -> None:
         db.execute("COMMIT")
 
 
+def remove_database(folder: Path) -> None:
+    """Removes the database with its log."""
+    for suffix in ("", "-wal", "-shm"):
+        (folder / (DATABASE + suffix)).unlink(missing_ok=True)
+
+
 def check_version(folder: Path, db: sqlite3.Connection) -> int:
     """The database's format; raises StoreMismatch where it is newer than this program."""
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
@@ -185,6 +211,26 @@ def transaction(db: Database) -> Iterator[None]:
 def checkpoint(db: Database) -> None:
     """Moves what the write-ahead log holds into the database and empties the log, unless a reader is in the way."""
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def vacuum(folder: Path, db: Database) -> None:
+    """Rewrites the database without its free pages, and empties the write-ahead log.
+
+    The copy that this needs for a moment lies in memory, or for a large database in the index's own folder.
+    """
+    path = folder / DATABASE
+    large = path.stat().st_size > VACUUM_IN_MEMORY
+    before = os.environ.get("SQLITE_TMPDIR")
+    os.environ["SQLITE_TMPDIR"] = str(folder)
+    try:
+        db.execute(f"PRAGMA temp_store = {'FILE' if large else 'MEMORY'}")
+        db.execute("VACUUM")
+    finally:
+        if before is None:
+            del os.environ["SQLITE_TMPDIR"]
+        else:
+            os.environ["SQLITE_TMPDIR"] = before
+    checkpoint(db)
 
 
 def integrity(folder: Path) -> str:

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from idc_local.fingerprint import digest
 from idc_local.store.blocks import BlockFolder, BlockWriter, Sink
-from idc_local.store.caches import read_vectors
 from idc_local.store.codec import decode_json, decode_sentences
 from idc_local.store.layout import DATABASE, FileEntry, damaged
 from idc_local.store.lexical import merge_counts
 from idc_local.store.records import Edition, read_array, read_part
 from idc_local.store.schema import Database, seal
+from idc_local.store.vectorcache import read_vectors
 from idc_local.store.vectors import VectorFile, write_vectors
 from idc_local.types import FloatArray, IntArray
 

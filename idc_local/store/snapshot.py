@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -12,23 +11,15 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from idc_local.errors import NothingFound, StoreMismatch, UsageError
+from idc_local.errors import NothingFound, StoreMismatch
 from idc_local.store.blocks import BlockFolder
 from idc_local.store.codec import decode_chunk, decode_document, decode_text
-from idc_local.store.generation import (
-    BM25,
-    SOURCES,
-    Placed,
-    entries_below,
-    open_segments,
-    read_documents,
-    row_places,
-    rows_of_chunks,
-)
-from idc_local.store.layout import Manifest, damaged, generation_folder, missing_index, os_errors, read_manifest
+from idc_local.store.generation import BM25, SOURCES, entries_below, open_segments, read_documents
+from idc_local.store.layout import Manifest, damaged, generation_folder, os_errors
 from idc_local.store.lexical import LexicalFile
-from idc_local.store.lock import hold_generation
-from idc_local.store.records import Edition, read_chunk, read_part
+from idc_local.store.lock import hold_current
+from idc_local.store.records import read_chunk, read_part
+from idc_local.store.rows import Rows
 from idc_local.store.schema import open_for_reading, sql_errors
 from idc_local.store.segments import CHUNK_VECTORS, INTENT_VECTORS, Segment
 from idc_local.store.vectors import best
@@ -38,45 +29,21 @@ Top = tuple[FloatArray, IntArray]
 """Scores, float32 [k], highest first, and their rows, int64 [k]."""
 
 
-def hold_current(folder: Path) -> tuple[Manifest, int]:
-    """The current manifest, and a descriptor that keeps its generation on disk.
-
-    Raises:
-        StoreError: there is no index.
-        StoreCorrupt: the manifest names a generation that is not there.
-    """
-    manifest = read_manifest(folder)
-    while manifest is not None:
-        descriptor = hold_generation(folder, manifest.generation)
-        if descriptor is not None:
-            return manifest, descriptor
-        # The generation went between the two steps: then there is a newer one.
-        newer = read_manifest(folder)
-        if newer is None or newer.generation == manifest.generation:
-            raise damaged(generation_folder(folder, manifest.generation), "it is missing")
-        manifest = newer
-    raise missing_index(folder)
-
-
-class Snapshot:
+class Snapshot(Rows):
     """One generation of an index: its chunks in rows, and the ways to search them. A context manager."""
 
     def __init__(self, folder: Path, manifest: Manifest, descriptor: int) -> None:
         self._folder = folder
         self._manifest = manifest
         self._descriptor = descriptor
-        self._db = open_for_reading(folder)
         place = generation_folder(folder, manifest.generation)
         self._files = BlockFolder(place, entries_below(manifest, ""))
         self._files.check_sizes()
-        self._documents = read_documents(self._files)
-        self._segments = open_segments(folder, manifest)
-        self._places = row_places(self._documents, self._segments)
-        self._rows = rows_of_chunks(self._places, self._segments)
-        self.size = int(self._places[0].shape[0])
+        super().__init__(read_documents(self._files), open_segments(folder, manifest))
         bm25 = BlockFolder(place / BM25, entries_below(manifest, f"{BM25}/"))
         bm25.check_sizes()
         self._lexical = LexicalFile(bm25, self.size) if self.size else None
+        self._db = open_for_reading(folder)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -125,60 +92,10 @@ class Snapshot:
         """Number of documents, chunks, sentences and intents."""
         return dict(self._manifest.counts)
 
-    def editions(self) -> list[Edition]:
-        """The documents of the generation as the database knows them."""
-        return [placed.edition for placed in self._documents]
-
     def sources(self) -> dict[str, SourceRecord]:
         """What the generation knows of source files, by path in order."""
         records = (SourceRecord(**entry) for entry in self._files.file(SOURCES).json())
         return {record.path: record for record in records}
-
-    @cached_property
-    def paths(self) -> list[str]:
-        """First path of each row's document."""
-        return self._spread([document.paths[0] for document in self._documents])
-
-    @cached_property
-    def media_types(self) -> list[str]:
-        """Media type of each row's document."""
-        return self._spread([document.edition.media_type for document in self._documents])
-
-    @cached_property
-    def languages(self) -> list[str]:
-        """Language of each row's document."""
-        return self._spread([document.edition.language for document in self._documents])
-
-    def _spread(self, values: list[str]) -> list[str]:
-        return [values[document] for document in self._places[0].tolist()]
-
-    @cached_property
-    def chunk_ids(self) -> list[str]:
-        """Id of each row's chunk."""
-        return [row.tobytes().hex() for row in self._id_bytes]
-
-    @cached_property
-    def _id_bytes(self) -> npt.NDArray[np.uint8]:
-        ids = np.zeros((self.size, 32), dtype=np.uint8)
-        for segment, rows in zip(self._segments, self._rows, strict=True):
-            ids[rows[rows >= 0]] = segment.ids[rows >= 0]
-        return ids
-
-    def paths_of(self, row: int) -> tuple[str, ...]:
-        """All paths of the row's document, in order."""
-        return self._document(row).paths
-
-    def paths_of_document(self, document_id: str) -> tuple[str, ...]:
-        """All paths of a document, in order; none where the index does not hold it."""
-        placed = self._by_document.get(document_id)
-        return placed.paths if placed is not None else ()
-
-    def _document(self, row: int) -> Placed:
-        return self._documents[int(self._places[0][row])]
-
-    @cached_property
-    def _by_document(self) -> dict[str, Placed]:
-        return {placed.edition.document: placed for placed in self._documents}
 
     def dense(self, query: FloatArray, k: int, allowed: BoolArray | None = None) -> Top:
         """The best rows by inner product of ``query``, float32 [d], and chunk vector; ``allowed``: bool [size]."""
@@ -253,9 +170,6 @@ class Snapshot:
         segment, chunk = self._segment(row)
         return np.array(segment.sentence_spans(chunk))
 
-    def _segment(self, row: int) -> tuple[Segment, int]:
-        return self._segments[int(self._places[1][row])], int(self._places[2][row])
-
     def chunks(self, rows: Sequence[int]) -> list[Chunk]:
         """The chunks of ``rows``, whole, with their intents."""
         with sql_errors(self._folder):
@@ -269,26 +183,6 @@ class Snapshot:
         if found.id != self._id_bytes[row].tobytes().hex():
             raise damaged(segment.folder, "a chunk is not where it should be")
         return found
-
-    def find(self, prefix: str) -> int:
-        """The row of the chunk whose id begins with ``prefix``.
-
-        Raises:
-            UsageError: several chunks have such an id.
-            NothingFound: none has.
-        """
-        wanted = prefix.lower()
-        if not wanted or set(wanted) - set("0123456789abcdef") or len(wanted) > 64:
-            raise NothingFound(f"{prefix!r} is no id of a chunk", hint="ids are the hex digits that search prints")
-        whole = np.frombuffer(bytes.fromhex(wanted[: len(wanted) // 2 * 2]), dtype=np.uint8)
-        rows = np.flatnonzero((self._id_bytes[:, : whole.shape[0]] == whole).all(axis=1))
-        if len(wanted) % 2 and rows.shape[0]:
-            rows = rows[self._id_bytes[rows, whole.shape[0]] >> 4 == int(wanted[-1], 16)]
-        if rows.shape[0] == 1:
-            return int(rows[0])
-        if rows.shape[0]:
-            raise UsageError(f"{rows.shape[0]} chunks have ids that begin with {prefix}", hint="give more digits")
-        raise NothingFound(f"no chunk has an id that begins with {prefix}", hint="idc-local search prints ids")
 
     def document(self, document_id: str) -> Document:
         """A document with text and blocks, under its first path.

@@ -8,12 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from idc_local.errors import StoreMismatch
-from idc_local.store import caches, records
+from idc_local.errors import StoreCorrupt, StoreMismatch
+from idc_local.store import caches, records, vectorcache
 from idc_local.store.layout import make_folder, os_errors
 from idc_local.store.lock import WriterLock
 from idc_local.store.publishing import publish, remove_leftovers
-from idc_local.store.schema import open_for_writing, sql_errors, transaction
+from idc_local.store.schema import Database, open_for_writing, remove_database, sql_errors, transaction
 from idc_local.types import FloatArray, IndexedDocument, JsonValue, SourceRecord
 
 VECTOR_KEYS = ("embedder", "dimension")
@@ -28,13 +28,24 @@ def comparable(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     return all(known.get(key) == wanted.get(key) for key in keys)
 
 
+def _database(folder: Path, rebuild: bool) -> Database:
+    """The database; one that cannot be read is replaced where all is made anew anyway."""
+    try:
+        return open_for_writing(folder)
+    except StoreCorrupt:
+        if not rebuild:
+            raise
+        remove_database(folder)
+        return open_for_writing(folder)
+
+
 class Writer:
     """The one process that may change an index. A context manager."""
 
-    def __init__(self, folder: Path, lock: WriterLock) -> None:
+    def __init__(self, folder: Path, db: Database, lock: WriterLock) -> None:
         self._folder = folder
+        self._db = db
         self._lock = lock
-        self._db = open_for_writing(folder)
 
     @classmethod
     def open(cls, folder: Path, fingerprint: Mapping[str, JsonValue], *, rebuild: bool = False) -> Self:
@@ -53,14 +64,15 @@ class Writer:
         with os_errors(folder), sql_errors(folder):
             make_folder(folder)
             lock = WriterLock(folder)
-            writer = None
             try:
-                writer = cls(folder, lock)
+                writer = cls(folder, _database(folder, rebuild), lock)
+            except BaseException:
+                lock.release()
+                raise
+            try:
                 writer._begin(dict(fingerprint), rebuild)
             except BaseException:
-                if writer is not None:
-                    writer._db.close()
-                lock.release()
+                writer.close()
                 raise
             return writer
 
@@ -68,7 +80,7 @@ class Writer:
         known = caches.read_meta(self._folder, self._db, "fingerprint")
         if rebuild:
             with self._transaction():
-                caches.forget_vectors(self._db)
+                vectorcache.forget_vectors(self._db)
                 caches.drop_sources(self._db)
                 records.retire_all(self._db)
         elif known is not None and not comparable(known, fingerprint):
@@ -113,14 +125,14 @@ class Writer:
     def vectors(self, keys: Sequence[str]) -> dict[str, FloatArray]:
         """Cached vectors, float32 [d], of the keys that are known."""
         with sql_errors(self._folder):
-            return caches.read_keys(self._db, keys)
+            return vectorcache.read_keys(self._db, keys)
 
     def put_vectors(self, keys: Sequence[str], vectors: FloatArray) -> None:
         """Caches vectors, float32 [len(keys), d], as float16; committed on return."""
         if keys:
             with self._transaction():
                 self._check_dimension(vectors.shape[1])
-                caches.put_keys(self._db, keys, vectors)
+                vectorcache.put_keys(self._db, keys, vectors)
 
     def intents(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Cached replies of the generator of the keys that are known."""

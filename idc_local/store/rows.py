@@ -1,0 +1,100 @@
+"""The rows of one generation: which document each belongs to, its id, and where its chunk lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from idc_local.errors import NothingFound, UsageError
+from idc_local.store.generation import Placed, row_places, rows_of_chunks
+from idc_local.store.records import Edition
+from idc_local.store.segments import Segment
+
+HEX = frozenset("0123456789abcdef")
+
+
+class Rows:
+    """Chunks in order of (first path of the document, place in the document)."""
+
+    def __init__(self, documents: Sequence[Placed], segments: Sequence[Segment]) -> None:
+        self._documents = documents
+        self._segments = segments
+        self._places = row_places(documents, segments)
+        self._rows = rows_of_chunks(self._places, segments)
+        self.size = int(self._places[0].shape[0])
+
+    def editions(self) -> list[Edition]:
+        """The documents of the generation as the database knows them."""
+        return [placed.edition for placed in self._documents]
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """First path of each row's document."""
+        return self._spread([document.paths[0] for document in self._documents])
+
+    @cached_property
+    def media_types(self) -> list[str]:
+        """Media type of each row's document."""
+        return self._spread([document.edition.media_type for document in self._documents])
+
+    @cached_property
+    def languages(self) -> list[str]:
+        """Language of each row's document."""
+        return self._spread([document.edition.language for document in self._documents])
+
+    def _spread(self, values: list[str]) -> list[str]:
+        return [values[document] for document in self._places[0].tolist()]
+
+    @cached_property
+    def chunk_ids(self) -> list[str]:
+        """Id of each row's chunk."""
+        return [row.tobytes().hex() for row in self._id_bytes]
+
+    @cached_property
+    def _id_bytes(self) -> npt.NDArray[np.uint8]:
+        ids = np.zeros((self.size, 32), dtype=np.uint8)
+        for segment, rows in zip(self._segments, self._rows, strict=True):
+            ids[rows[rows >= 0]] = segment.ids[rows >= 0]
+        return ids
+
+    def paths_of(self, row: int) -> tuple[str, ...]:
+        """All paths of the row's document, in order."""
+        return self._document(row).paths
+
+    def paths_of_document(self, document_id: str) -> tuple[str, ...]:
+        """All paths of a document, in order; none where the index does not hold it."""
+        placed = self._by_document.get(document_id)
+        return placed.paths if placed is not None else ()
+
+    def _document(self, row: int) -> Placed:
+        return self._documents[int(self._places[0][row])]
+
+    @cached_property
+    def _by_document(self) -> dict[str, Placed]:
+        return {placed.edition.document: placed for placed in self._documents}
+
+    def find(self, prefix: str) -> int:
+        """The row of the chunk whose id begins with ``prefix``.
+
+        Raises:
+            UsageError: several chunks have such an id.
+            NothingFound: none has.
+        """
+        wanted = prefix.lower()
+        if not wanted or set(wanted) - HEX or len(wanted) > 64:
+            raise NothingFound(f"{prefix!r} is no id of a chunk", hint="ids are the hex digits that search prints")
+        whole = np.frombuffer(bytes.fromhex(wanted[: len(wanted) // 2 * 2]), dtype=np.uint8)
+        rows = np.flatnonzero((self._id_bytes[:, : whole.shape[0]] == whole).all(axis=1))
+        if len(wanted) % 2 and rows.shape[0]:
+            rows = rows[self._id_bytes[rows, whole.shape[0]] >> 4 == int(wanted[-1], 16)]
+        if rows.shape[0] == 1:
+            return int(rows[0])
+        if rows.shape[0]:
+            raise UsageError(f"{rows.shape[0]} chunks have ids that begin with {prefix}", hint="give more digits")
+        raise NothingFound(f"no chunk has an id that begins with {prefix}", hint="idc-local search prints ids")
+
+    def _segment(self, row: int) -> tuple[Segment, int]:
+        return self._segments[int(self._places[1][row])], int(self._places[2][row])

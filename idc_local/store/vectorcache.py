@@ -1,0 +1,139 @@
+"""Vectors in the database: by value, counted by the documents that use them, and by the key of their text.
+
+Every function runs inside the caller's transaction. A vector is stored once, whoever uses it: its digest is its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from idc_local.store.codec import encode_text
+from idc_local.store.layout import DATABASE, damaged
+from idc_local.store.schema import Database, batches, marks
+from idc_local.types import FloatArray, IntArray
+
+
+def vector_digest(data: bytes) -> bytes:
+    """Name of a vector: 16 bytes of its float16 values' hash."""
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+def store_vectors(db: Database, data: bytes, count: int) -> IntArray:
+    """Numbers, int64 [count], of the ``count`` float16 vectors in ``data``; new ones are added."""
+    width = len(data) // count if count else 0
+    rows = [data[start : start + width] for start in range(0, width * count, width or 1)]
+    digests = [vector_digest(row) for row in rows]
+    known = _numbers(db, digests)
+    missing = {digest: row for digest, row in zip(digests, rows, strict=True) if digest not in known}
+    db.executemany("INSERT INTO vectors(digest, data) VALUES(?, ?)", missing.items())
+    known |= _numbers(db, missing)
+    return np.array([known[digest] for digest in digests], dtype=np.int64)
+
+
+def _numbers(db: Database, digests: Iterable[bytes]) -> dict[bytes, int]:
+    found: dict[bytes, int] = {}
+    for batch in batches(dict.fromkeys(digests)):
+        query = f"SELECT digest, id FROM vectors WHERE digest IN ({marks(batch)})"
+        found.update((bytes(digest), number) for digest, number in db.execute(query, batch))
+    return found
+
+
+def use_vectors(db: Database, numbers: IntArray) -> None:
+    """Counts one more use of each vector, as often as it occurs."""
+    db.executemany(
+        "INSERT INTO vector_uses(id, uses) VALUES(?, ?) ON CONFLICT(id) DO UPDATE SET uses = uses + excluded.uses",
+        Counter(numbers.tolist()).items(),
+    )
+
+
+def release_vectors(db: Database, numbers: IntArray) -> None:
+    """Counts one use less of each vector, and removes those that nobody uses any more."""
+    counts = Counter(numbers.tolist())
+    db.executemany("UPDATE vector_uses SET uses = uses - ? WHERE id = ?", ((n, key) for key, n in counts.items()))
+    for batch in batches(counts):
+        unused = f"SELECT id FROM vector_uses WHERE uses <= 0 AND id IN ({marks(batch)})"
+        drop_vectors(db, [row[0] for row in db.execute(unused, batch)])
+
+
+def drop_vectors(db: Database, numbers: Sequence[int]) -> None:
+    """Removes vectors and the keys that lead to them."""
+    for batch in batches(numbers):
+        chosen = f"SELECT digest FROM vectors WHERE id IN ({marks(batch)})"
+        db.execute(f"DELETE FROM vector_keys WHERE digest IN ({chosen})", batch)
+        db.execute(f"DELETE FROM vectors WHERE id IN ({marks(batch)})", batch)
+
+
+def drop_damaged_vectors(db: Database) -> int:
+    """Removes vectors whose values are not those that they are named after; how many."""
+    rows = db.execute("SELECT id, digest, data FROM vectors")
+    bad = [number for number, digest, data in rows if vector_digest(data) != digest]
+    drop_vectors(db, bad)
+    return len(bad)
+
+
+def recount_vectors(db: Database, uses: Mapping[int, int]) -> None:
+    """Sets how often each vector is used, and removes those that no document uses any more."""
+    known = {number for (number,) in db.execute("SELECT id FROM vector_uses")}
+    db.execute("DELETE FROM vector_uses")
+    db.executemany("INSERT INTO vector_uses(id, uses) VALUES(?, ?)", uses.items())
+    drop_vectors(db, sorted(known - set(uses)))
+
+
+def forget_vectors(db: Database) -> None:
+    """Empties the cache of vectors, for an index that begins anew with another embedder; documents keep theirs."""
+    db.execute("DELETE FROM vector_keys")
+    drop_unused_vectors(db)
+    db.execute("DELETE FROM meta WHERE name = 'dimension'")
+
+
+def drop_unused_vectors(db: Database) -> None:
+    """Removes the vectors that no document uses."""
+    unused = "SELECT id FROM vectors WHERE id NOT IN (SELECT id FROM vector_uses WHERE uses > 0)"
+    drop_vectors(db, [row[0] for row in db.execute(unused)])
+
+
+def put_keys(db: Database, keys: Sequence[str], vectors: FloatArray) -> None:
+    """Remembers the vector of each key: float32 [len(keys), d], kept as float16."""
+    rows = [row.tobytes() for row in vectors.astype("<f2")]
+    store_vectors(db, b"".join(rows), len(rows))
+    pairs = ((_key(key), vector_digest(row)) for key, row in zip(keys, rows, strict=True))
+    db.executemany("INSERT OR REPLACE INTO vector_keys(key, digest) VALUES(?, ?)", pairs)
+
+
+def read_keys(db: Database, keys: Sequence[str]) -> dict[str, FloatArray]:
+    """Vectors, float32 [d], of the keys that are known and whose values are what was stored."""
+    found: dict[str, FloatArray] = {}
+    wanted = {_key(key): key for key in keys}
+    for batch in batches(wanted):
+        query = f"""SELECT k.key, v.digest, v.data FROM vector_keys k JOIN vectors v ON v.digest = k.digest
+                    WHERE k.key IN ({marks(batch)})"""
+        for key, digest, data in db.execute(query, batch):
+            if vector_digest(data) == digest:
+                found[wanted[bytes(key)]] = np.frombuffer(data, dtype="<f2").astype(np.float32)
+    return found
+
+
+def _key(key: str) -> bytes:
+    return vector_digest(encode_text(key))
+
+
+def read_vectors(folder: Path, db: Database, numbers: IntArray, dimension: int) -> npt.NDArray[np.float16]:
+    """float16 [n, dimension]: vectors by their numbers, unchecked; whoever asks compares with a seal."""
+    wanted, places = np.unique(numbers, return_inverse=True)
+    values = np.zeros((wanted.shape[0], dimension), dtype="<f2")
+    size, filled = values.itemsize * dimension, 0
+    for batch in batches(wanted.tolist()):
+        rows = [
+            data for (data,) in db.execute(f"SELECT data FROM vectors WHERE id IN ({marks(batch)}) ORDER BY id", batch)
+        ]
+        if len(rows) != len(batch) or any(len(data) != size for data in rows):
+            raise damaged(folder / DATABASE, "a vector is missing")
+        values[filled : filled + len(rows)] = np.frombuffer(b"".join(rows), dtype="<f2").reshape(-1, dimension)
+        filled += len(rows)
+    return values[places]
