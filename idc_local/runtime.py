@@ -5,7 +5,6 @@ Models are resolved (found and hashed) when an operation needs them and loaded w
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from idc_local.config import Settings
 from idc_local.doctor import Probes, examine
 from idc_local.embedding import CachedEmbedder
 from idc_local.errors import InputError, NothingFound, StoreError, StoreMismatch
+from idc_local.forecasting import Forecast, forecast
 from idc_local.indexing import IndexOptions, IndexRun
 from idc_local.machine import available_threads, look_around
 from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelineCache, PipelinePorts
@@ -29,10 +29,9 @@ from idc_local.ranking import RankingWeights
 from idc_local.readers import read_source
 from idc_local.searching import QueryEncoder, Searcher
 from idc_local.sources import STDIN, plan_sources
-from idc_local.store import Snapshot, Writer, verify
+from idc_local.store import Snapshot, Writer, compact, forget, verify
 from idc_local.strategies import NEEDS_INTENTS
 from idc_local.types import Check, Chunk, Document, FloatArray, IndexReport, Intent, SourceRecord
-
 
 NO_MODEL = ModelFiles(name="", role="", main=Path(), sha256={})
 """Stands in where a run has no use for a model."""
@@ -116,9 +115,14 @@ class Runtime:
             self._models[key] = self._catalogue.resolve(role, name or None)
         return self._models[key]
 
-    def _embedder_files(self) -> ModelFiles:
+    def embedder_files(self) -> ModelFiles:
         """The embedder that the settings name, else the one that the index was made with, else the default."""
         return self._files(EMBEDDER, self.settings.embedder or self._index_embedder())
+
+    @property
+    def embedder_fingerprint(self) -> str:
+        """Names the embedder in use, and everything that shapes its vectors."""
+        return self.embedder_files().fingerprint
 
     def _index_embedder(self) -> str:
         """Name of the model that the index was made with; empty where there is no index that can be read."""
@@ -162,17 +166,20 @@ class Runtime:
 
     # ---- documents in
 
-    def pipeline_ports(self, cache: PipelineCache, intents: str) -> PipelinePorts:
-        """What documents are processed with; vectors and predicted questions go through ``cache``."""
-        embedder = self._embedder_files()
-        generator = self._files(GENERATOR, self.settings.generator) if intents == "model" else None
+    def pipeline_ports(self, cache: PipelineCache, intents: str, *, embed: bool = True) -> PipelinePorts:
+        """What documents are processed with; vectors and predicted questions go through ``cache``.
+
+        A model that the run cannot need is not even looked for.
+        """
+        embedder = self.embedder_files() if embed else NO_MODEL
+        generator = self._files(GENERATOR, self.settings.generator) if intents == "model" else NO_MODEL
         return PipelinePorts(
             counter=self._counter(),
             embedder=CachedEmbedder(lambda: self._embedder(embedder), cache, embedder.dimension, self._progress),
             embedder_fingerprint=embedder.fingerprint,
-            generator=lambda: self._generator(self._files(GENERATOR, self.settings.generator)),
-            generator_fingerprint=generator.fingerprint if generator else "",
-            generator_languages=generator.languages if generator else (),
+            generator=lambda: self._generator(generator),
+            generator_fingerprint=generator.fingerprint,
+            generator_languages=generator.languages,
             cache=cache,
             prompt=intent_prompt(),
             progress=self._progress,
@@ -189,9 +196,18 @@ class Runtime:
         """
         plan_sources([root for root in roots if str(root) != STDIN], {})
         data = sys.stdin.buffer.read() if any(str(root) == STDIN for root in roots) else None
-        embedder = self._embedder_files()
+        embedder = self.embedder_files()
         with Writer.open(self.settings.index, writer_fingerprint(embedder), rebuild=options.rebuild) as writer:
             return IndexRun(writer, options, self.pipeline_ports(writer, options.intents)).run(roots, data)
+
+    def forecast(self, roots: Sequence[Path], options: IndexOptions) -> Forecast:
+        """What ``index`` would do, and how long it would take: measured on up to two of the documents."""
+        try:
+            with Snapshot.open(self.settings.index) as snapshot:
+                known = snapshot.sources()
+        except StoreError:
+            known = {}
+        return forecast(roots, known, options, self.pipeline_ports(MemoryCache(), options.intents))
 
     def chunk(self, source: Path, options: IndexOptions, *, explain: bool = False) -> CutDocument:
         """The document in ``source`` cut into chunks, without an index."""
@@ -212,7 +228,7 @@ class Runtime:
 
     def _cut(self, document: Document, options: IndexOptions, chunking: ChunkingOptions) -> CutDocument:
         embed = chunking.needs_vectors or options.intents != "off"
-        ports = self.pipeline_ports(MemoryCache(), options.intents) if embed else self._light_ports()
+        ports = self.pipeline_ports(MemoryCache(), options.intents, embed=embed)
         return Pipeline(chunking, ports).cut(document, options.intents, embed=embed)
 
     # ---- answers out
@@ -227,7 +243,7 @@ class Runtime:
             ModelError: the embedder is missing or damaged.
         """
         with Snapshot.open(self.settings.index) as snapshot:
-            files = self._embedder_files()
+            files = self.embedder_files()
             check_embedder(snapshot.fingerprint, files, self.settings.index)
             yield Searcher(snapshot, LazyQueries(lambda: self._query_encoder(files)), RankingWeights())
 
@@ -289,6 +305,14 @@ class Runtime:
             writer.publish()
             return len(wanted)
 
+    def forget(self, path: str) -> list[Check]:
+        """Removes a document and every trace of it, and says what was looked through."""
+        return forget(self.settings.index, path)
+
+    def compact(self) -> list[Check]:
+        """Gives back the disk space of what was removed."""
+        return compact(self.settings.index)
+
     def doctor(self, deep: bool = False) -> list[Check]:
         """Checks of the installation, the models and the index; ``deep`` also loads both models and tries them."""
         return examine(
@@ -296,11 +320,11 @@ class Runtime:
                 settings=self.settings,
                 machine=look_around(),
                 models=lambda: self._catalogue.list(deep=True),
-                embedder=self._embedder_files,
+                embedder=self.embedder_files,
                 generator=lambda: self._files(GENERATOR, self.settings.generator),
                 fingerprint=self._fingerprint,
                 verify=lambda: self.verify(deep=False),
-                embed=lambda texts: self._embedder(self._embedder_files()).encode_documents(texts),
+                embed=lambda texts: self._embedder(self.embedder_files()).encode_documents(texts),
                 complete=self._complete,
             ),
             deep=deep,
