@@ -15,6 +15,8 @@ from idc_local.runtime import Runtime
 from idc_local.searching import Searcher
 from idc_local.types import Chunk, Hit, IndexReport, Limits, Query
 
+StrPath = str | os.PathLike[str]
+
 
 class Index:
     """An index folder: add files to it, ask it questions.
@@ -24,14 +26,14 @@ class Index:
     ...     hits = index.search("How long is the warranty?", k=3)
     """
 
-    def __init__(self, folder: str | os.PathLike[str] = ".idc", *, models: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, folder: StrPath = ".idc", *, models: StrPath | None = None) -> None:
         seal_environment(os.environ)
         flags = {"index": Path(folder), "models": Path(models) if models is not None else None}
         self._runtime = Runtime(load_settings(flags))
         self._stack = ExitStack()
         self._searcher: Searcher | None = None
 
-    def add(self, *paths: str | os.PathLike[str], options: IndexOptions | None = None) -> IndexReport:
+    def add(self, *paths: StrPath, options: IndexOptions | None = None) -> IndexReport:
         """Reads files and folders; only what changed is worked on, and what vanished below a folder is removed."""
         report = self._runtime.index([Path(path) for path in paths], options or IndexOptions())
         self.close()
@@ -43,7 +45,7 @@ class Index:
         self.close()
         return removed
 
-    def search(self, query: str, k: int = 5, *, filter: str = "") -> list[Hit]:  # noqa: A002 - the command's word
+    def search(self, query: str, k: int = 5, *, filter: str = "") -> list[Hit]:
         """The ``k`` best passages, best first, from the generation that was current at the first search."""
         if self._searcher is None:
             self._searcher = self._stack.enter_context(self._runtime.searcher())
@@ -70,9 +72,9 @@ class Chunker:
         self,
         strategy: str = "intent",
         *,
-        target_chars: int = Limits.target_chars,
+        target_chars: int = Limits().target_chars,
         intents: str = "model",
-        models: str | os.PathLike[str] | None = None,
+        models: StrPath | None = None,
     ) -> None:
         seal_environment(os.environ)
         flags = {"models": Path(models) if models is not None else None, "target_chars": target_chars}

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from idc_local.errors import ModelError, UsageError
+from idc_local.fingerprint import digest
 
 GENERATOR = "generator"
 EMBEDDER = "embedder"
@@ -104,6 +105,12 @@ class ModelFiles:
     query_prompt: str = ""
     document_prompt: str = ""
 
+    @property
+    def fingerprint(self) -> str:
+        """Names everything that shapes what the model gives, so that it can be told without loading it."""
+        loaded = {path: value for path, value in self.sha256.items() if not path.endswith(".md")}
+        return digest({"files": loaded, "prompts": [self.document_prompt, self.query_prompt]})
+
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
@@ -153,7 +160,7 @@ class Catalogue:
         The whole of every loaded file is read each time (0.1 s for 100 MB): a stamp of size and time would let a
         changed byte pass.
         """
-        spec = self.spec(name) if name else self._default(role)
+        spec = self.spec_of(role, name or "")
         if spec.role != role:
             raise UsageError(
                 f"{spec.name} is a model for the role {spec.role}, not {role}", hint="idc-local models list"
@@ -177,6 +184,10 @@ class Catalogue:
             query_prompt=spec.query_prompt,
             document_prompt=spec.document_prompt,
         )
+
+    def spec_of(self, role: str, name: str = "") -> ModelSpec:
+        """The model called ``name``, or the default of ``role`` where no name is given."""
+        return self.spec(name) if name else self._default(role)
 
     def _default(self, role: str) -> ModelSpec:
         found = next((spec for spec in self.specs.values() if spec.role == role and spec.default), None)

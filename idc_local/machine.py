@@ -58,11 +58,18 @@ def look_around(environ: Mapping[str, str] = os.environ) -> Machine:
         python=sys.version_info[:2],
         versions={name: _version(name, module) for name, module in LIBRARIES.items()},
         cpu_features=_cpu_features(),
-        processors=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        processors=available_threads(),
         encoding=sys.getfilesystemencoding(),
         environ=environ,
         free_bytes=lambda folder: shutil.disk_usage(folder).free,
     )
+
+
+def available_threads() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _version(library: str, module: str) -> str | None:

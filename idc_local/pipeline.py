@@ -17,8 +17,9 @@ from idc_local.fingerprint import digest, sha256_hex
 from idc_local.language import detect_language
 from idc_local.ports import Progress, TextGenerator, TokenCounter
 from idc_local.prediction import IntentCache, Predicted, PredictionPorts, PredictionRequest, predict_intents
+from idc_local.segment import StrategyOptions
 from idc_local.sentences import split_sentences
-from idc_local.strategies import NEEDS_VECTORS, StrategyOptions, run_strategy
+from idc_local.strategies import NEEDS_VECTORS, run_strategy
 from idc_local.types import (
     Chunk,
     Document,

@@ -234,7 +234,7 @@ def _round_trip_ranks(
     ranges = np.array([[window.first, window.last] for window in windows], dtype=np.int64)
     cosines = vectors @ mean_vectors(sentence_vectors, ranges).T
     mine = cosines[np.arange(len(own)), own]
-    return (1 + np.sum(cosines > mine[:, None], axis=1)).astype(np.int64)
+    return np.asarray(1 + np.sum(cosines > mine[:, None], axis=1), dtype=np.int64)
 
 
 def _intent(request: PredictionRequest, questions: _Questions, place: int, evidence: int, score: float) -> Intent:

@@ -19,7 +19,8 @@ from idc_local.cli.terminal import Screen
 from idc_local.errors import UsageError
 
 if TYPE_CHECKING:
-    from idc_local.indexing import Forecast, IndexOptions
+    from idc_local.forecasting import Forecast
+    from idc_local.indexing import IndexOptions
     from idc_local.types import IndexReport, Skip
 
 REPORT_COLUMNS = ("new", "updated", "unchanged", "removed", "skipped", "empty", "chunks", "intents")

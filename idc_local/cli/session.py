@@ -21,6 +21,7 @@ from idc_local.cli.output import Result, render, write
 from idc_local.cli.progress import Quiet, Reporter
 from idc_local.cli.terminal import Screen, detect_screen, safe
 from idc_local.config import FORMATS, Settings, load_settings
+from idc_local.machine import available_threads
 from idc_local.netguard import guard
 
 if TYPE_CHECKING:
@@ -226,13 +227,6 @@ def set_threads(threads: int) -> None:
             os.environ[name] = count
         else:
             os.environ.setdefault(name, count)
-
-
-def available_threads() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def examples(*lines: str) -> str:
