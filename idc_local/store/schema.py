@@ -150,6 +150,21 @@ def _migrate(folder: Path, db: sqlite3.Connection) -> None:
         db.execute("COMMIT")
 
 
+def copy_into(db: Database, path: Path) -> None:
+    """Writes a consistent copy of the database to ``path``, an empty file, without anything that was deleted."""
+    db.execute("VACUUM INTO ?", (str(path),))
+
+
+def check_tables(folder: Path, db: Database) -> None:
+    """Raises StoreCorrupt where a database from elsewhere has other tables, or triggers, than this program makes."""
+    query = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
+    with closing(sqlite3.connect(":memory:")) as own:
+        for migration in MIGRATIONS:
+            migration(own)
+        if db.execute(query).fetchall() != own.execute(query).fetchall():
+            raise StoreCorrupt(f"{folder / DATABASE} has other tables than an index has", hint="export the index again")
+
+
 def remove_database(folder: Path) -> None:
     """Removes the database with its log."""
     for suffix in ("", "-wal", "-shm"):

@@ -1,0 +1,189 @@
+"""One file that holds a whole index, for another machine.
+
+A tar archive with two members: ``index.json`` says what it is and gives size and sha256 of ``index.sqlite``. What is
+derived is not in it: it is made anew on the other side, and gives the same results. Only these two names are ever
+read, so no archive can write anywhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+
+from idc_local.errors import InputError, StoreCorrupt, StoreError, StoreLocked
+from idc_local.store import caches
+from idc_local.store.layout import (
+    DATABASE,
+    has_index,
+    make_folder,
+    open_private,
+    os_errors,
+    remove_tree,
+    sha256_file,
+    sync_folder,
+    sync_tree,
+)
+from idc_local.store.lock import WriterLock
+from idc_local.store.publishing import publish
+from idc_local.store.schema import check_tables, copy_into, integrity, open_for_writing, sql_errors, transaction
+from idc_local.store.upkeep import exclusive
+from idc_local.types import Check
+
+DESCRIPTION = "index.json"
+ARCHIVE_FORMAT = 1
+LARGEST_DESCRIPTION = 1 << 20
+STEP = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """What an archive says of its database."""
+
+    size: int
+    sha256: str
+
+
+def export_index(folder: Path, file: Path) -> list[Check]:
+    """Writes the index in ``folder`` to ``file``, which is replaced at once and only when the new one is whole.
+
+    Raises:
+        StoreError: there is no index, or a file cannot be written.
+        StoreLocked: another process writes to the index.
+    """
+    with os_errors(file.parent), _work_folder(file, "export") as work:
+        copy = work / DATABASE
+        os.close(open_private(copy))
+        with exclusive(folder) as db:
+            copy_into(db, copy)
+        _strip(work)
+        size = copy.stat().st_size
+        description = {"format": ARCHIVE_FORMAT, "size": size, "sha256": sha256_file(copy)}
+        whole = work / "whole"
+        with os.fdopen(open_private(whole), "wb") as out:
+            _write_tar(out, json.dumps(description).encode(), copy)
+            out.flush()
+            os.fsync(out.fileno())
+        whole.replace(file)
+        sync_folder(file.parent)
+    return [Check("exported", "ok", f"{file}: {size:,} bytes")]
+
+
+def _strip(work: Path) -> None:
+    """Takes out of a copied database where on this machine its files lie."""
+    with sql_errors(work), closing(open_for_writing(work)) as db, transaction(db):
+        for record in caches.read_sources(work, db).values():
+            caches.put_source(db, replace(record, root=""))
+
+
+def _write_tar(out: IO[bytes], description: bytes, copy: Path) -> None:
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name, size, stream in (
+            (DESCRIPTION, len(description), BytesIO(description)),
+            (DATABASE, copy.stat().st_size, copy.open("rb")),
+        ):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = size, 0o600
+            with stream:
+                tar.addfile(entry, stream)
+
+
+def import_index(file: Path, folder: Path) -> list[Check]:
+    """Makes an index in ``folder``, which must be missing or empty, from an exported ``file``; all of it or nothing.
+
+    Raises:
+        InputError: the file is no exported index.
+        StoreCorrupt: its content does not fit its checksum.
+        StoreError: there is an index already, or the folder cannot be written.
+    """
+    with os_errors(folder):
+        if has_index(folder) or (folder.is_dir() and any(folder.iterdir())):
+            raise StoreError(f"{folder} is not empty", hint="choose another folder with --index DIR")
+        make_folder(folder.parent)
+        with _work_folder(folder, "import") as work:
+            _unpack(file, work)
+            generation = _build(work)
+            sync_tree(work)
+            work.rename(folder)
+            sync_folder(folder.parent)
+    return [Check("imported", "ok", f"{folder}: generation {generation}")]
+
+
+def _build(work: Path) -> int:
+    state = integrity(work)
+    if state != "ok":
+        raise StoreCorrupt(f"the exported {DATABASE} is damaged: {state}", hint="export the index again")
+    with sql_errors(work), closing(open_for_writing(work)) as db:
+        check_tables(work, db)
+        return publish(work, db, afresh=True)
+
+
+@contextmanager
+def _work_folder(target: Path, purpose: str) -> Iterator[Path]:
+    """A private folder beside ``target``, locked while it is in use; those of killed runs are removed first."""
+    prefix = f".{target.name}.{purpose}-"
+    for old in target.parent.glob(f"{prefix}*"):
+        with suppress(StoreLocked, NotADirectoryError):
+            WriterLock(old).release()
+            remove_tree(old)
+    work = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+    lock = WriterLock(work)
+    try:
+        yield work
+    finally:
+        lock.release()
+        if work.exists():
+            remove_tree(work)
+
+
+def _unpack(file: Path, work: Path) -> None:
+    """The database of an archive, checked, into ``work``."""
+    try:
+        with tarfile.open(file, mode="r:") as tar:
+            description = _read_description(_member(tar, DESCRIPTION, file), file)
+            _copy(_member(tar, DATABASE, file), work / DATABASE, description, file)
+    except (tarfile.TarError, EOFError) as error:
+        raise InputError(f"{file} is no exported index: {error}", hint="make one with idc-local export") from error
+    except FileNotFoundError as error:
+        raise InputError(f"{file} does not exist", hint="check the path") from error
+
+
+def _member(tar: tarfile.TarFile, name: str, file: Path) -> IO[bytes]:
+    """The next member of the archive, which must be the regular file ``name``."""
+    entry = tar.next()
+    stream = tar.extractfile(entry) if entry is not None and entry.isreg() and entry.name == name else None
+    if stream is None:
+        raise InputError(f"{file} is no exported index: {name} is missing", hint="make one with idc-local export")
+    return stream
+
+
+def _read_description(stream: IO[bytes], file: Path) -> _Description:
+    try:
+        value = json.loads(stream.read(LARGEST_DESCRIPTION))
+        number, description = int(value["format"]), _Description(int(value["size"]), str(value["sha256"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} is no exported index", hint="make one with idc-local export") from error
+    if number > ARCHIVE_FORMAT:
+        raise InputError(f"{file} was made by a newer idc-local (format {number})", hint="update idc-local")
+    return description
+
+
+def _copy(stream: IO[bytes], path: Path, description: _Description, file: Path) -> None:
+    found, size = hashlib.sha256(), 0
+    with os.fdopen(open_private(path), "wb") as out:
+        while block := stream.read(STEP):
+            size += len(block)
+            if size > description.size:
+                break
+            found.update(block)
+            out.write(block)
+    if size != description.size or found.hexdigest() != description.sha256:
+        raise StoreCorrupt(f"{file} is damaged: its content does not fit its checksum", hint="copy it again")
