@@ -61,7 +61,7 @@ class CommandLine(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Without a command the overview goes to stderr: it was not asked for."""
-        if not args:
+        if not args and not ctx.resilient_parsing:
             click.echo(self.get_help(ctx), err=True)
             ctx.exit(2)
         return super().parse_args(ctx, args)

@@ -1,0 +1,145 @@
+"""The program as its own process: start-up, streams, signals, pipes, and the guard."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.golden.cases import FOLDER
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = {
+    "torch",
+    "faiss",
+    "llama_cpp",
+    "sentence_transformers",
+    "transformers",
+    "bm25s",
+    "onnxruntime",
+    "scipy",
+    "numpy",
+}
+SCRIPTED = """
+import os, signal, sys, socket
+from typing import cast
+from idc_local.__main__ import prepare_streams
+from idc_local.cli import cli
+from idc_local.cli.session import App
+from tests.clikit import FakeRuntime
+class Runtime(FakeRuntime):
+    def status(self):
+        {body}
+prepare_streams()
+cli.main(sys.argv[1:], obj=App(open_runtime=lambda settings, progress: Runtime()))
+"""
+
+
+def run(*arguments: str, code: str | None = None, **environ: str) -> subprocess.CompletedProcess[bytes]:
+    """One process; its output is bytes, since its encoding is under test."""
+    start = ["-c", code] if code else ["-m", "idc_local"]
+    return subprocess.run(
+        [sys.executable, *start, *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_help_loads_nothing_heavy() -> None:
+    names = [path.stem.removeprefix("help-") for path in FOLDER.glob("help-*.txt")]
+    calls = [[] if name == "overview" else name.split("-", maxsplit=1) for name in sorted(names)]
+    code = f"""
+import contextlib, io, json, sys
+from idc_local.cli import cli
+for call in {calls!r}:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        cli.main([*call, "--help"])
+print(json.dumps(sorted(set(sys.modules) & set({HEAVY!r}))))
+"""
+    result = run(code=code)
+    assert (result.stderr, json.loads(result.stdout)) == (b"", [])
+
+
+def test_a_narrow_locale_never_crashes(tmp_path: Path) -> None:
+    name = "浮球 café \udce9"
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+    code = SCRIPTED.format(body=f"raise ValueError({name!a})")
+    result = run("status", "--format", "json", code=code, **plain)
+    assert result.returncode == 2
+    assert result.stderr == "error: ValueError: 浮球 café \\udce9. hint: run it again with --debug\n".encode()
+    assert json.loads(result.stdout.decode("utf-8"))["error"]["message"] == "ValueError: 浮球 café \\udce9"
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "idc_local", "--help"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, noise = process.communicate(timeout=60)
+    assert (process.returncode, noise) == (141, b"")
+
+
+def test_interrupt_ends_with_130() -> None:
+    result = run("status", "-v", code=SCRIPTED.format(body="os.kill(os.getpid(), signal.SIGINT)"))
+    assert result.returncode == 130
+    assert result.stdout == b""
+    assert result.stderr == (
+        b"network: 0 connections\nerror: interrupted. hint: run it again; what was finished is kept\n"
+    )
+
+
+def test_a_connection_is_refused_before_it_is_made() -> None:
+    result = run("status", code=SCRIPTED.format(body='socket.create_connection(("192.0.2.1", 443), timeout=5)'))
+    assert result.returncode == 4
+    assert result.stderr.startswith(b"error: network use refused: look-up of 192.0.2.1 by __main__ (<string>:")
+
+
+def test_libraries_are_told_to_stay_offline_whatever_the_environment_says() -> None:
+    code = """
+import atexit, os, sys
+names = ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "DO_NOT_TRACK"]
+atexit.register(lambda: print(*[os.environ[name] for name in names]))
+sys.argv = ["idc-local", "--version"]
+from idc_local.__main__ import main
+main()
+"""
+    result = run(code=code, HF_HUB_OFFLINE="0", TRANSFORMERS_OFFLINE="no")
+    assert result.stdout.splitlines()[-1] == b"1 1 1"
+
+
+@pytest.mark.parametrize(("asked", "threads"), [("3", b"3"), ("", str(len(os.sched_getaffinity(0))).encode())])
+def test_threads_are_set_before_numeric_libraries_look(asked: str, threads: bytes) -> None:
+    body = 'print(os.environ["OMP_NUM_THREADS"], "numpy" in sys.modules and "faiss" in sys.modules); sys.exit(0)'
+    environ = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"} | {"IDC_THREADS": asked}
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPTED.format(body=body), "status"],
+        env={**environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert result.stdout == threads + b" False\n"
+
+
+def test_shells_can_complete_commands() -> None:
+    result = run(_IDC_LOCAL_COMPLETE="bash_complete", COMP_WORDS="idc-local se", COMP_CWORD="1")
+    assert result.stdout == b"plain,search\n"
+
+
+def test_a_missing_index_is_one_line(tmp_path: Path) -> None:
+    result = run("status", "--index", str(tmp_path / "none"))
+    assert result.returncode == 4
+    assert result.stdout == b""
+    assert result.stderr.count(b"\n") == 1
+    assert str(tmp_path / "none").encode() in result.stderr
+    assert b"hint: idc-local index" in result.stderr
