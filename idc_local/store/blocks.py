@@ -24,6 +24,8 @@ from idc_local.store.layout import FileEntry, damaged, open_private
 
 BLOCK = 16384
 SUM = 16
+IN_MEMORY = 64 * BLOCK
+"""Files up to so many bytes are read instead of mapped: each mapping costs a descriptor."""
 SUMS = "sums.bin"
 
 
@@ -118,7 +120,7 @@ class BlockFile:
             with self._path.open("rb") as file:
                 if os.fstat(file.fileno()).st_size != size:
                     raise damaged(self._path, f"its size is not {size} bytes")
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size > IN_MEMORY else file.read()
         except FileNotFoundError as error:
             raise damaged(self._path, "it is missing") from error
 
@@ -219,6 +221,10 @@ class BlockFolder:
                 raise damaged(path, "it is missing") from error
             if size != entry.size:
                 raise damaged(path, f"it has {size} bytes instead of {entry.size}")
+
+    def close(self) -> None:
+        """Lets go of all files; those whose arrays are still in use stay mapped."""
+        self._open.clear()
 
     def file(self, name: str) -> BlockFile:
         """One file, memory-mapped."""

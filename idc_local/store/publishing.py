@@ -173,7 +173,7 @@ def collect_garbage(folder: Path, db: Database, plan: Plan, manifest: Manifest) 
     for edition in doomed:
         with transaction(db):
             records.delete_edition(folder, db, edition)
-    checkpoint(db)
+    checkpoint(folder, db)
     if not held and caches.read_meta(folder, db, SCRUB):
         scrub(folder, db)
 
@@ -183,7 +183,7 @@ def scrub(folder: Path, db: Database) -> None:
     vacuum(folder, db)
     with transaction(db):
         caches.drop_meta(db, SCRUB)
-    checkpoint(db)
+    checkpoint(folder, db)
 
 
 def _editions_of(folder: Path, generation: int) -> set[int]:

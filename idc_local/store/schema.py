@@ -223,9 +223,11 @@ def transaction(db: Database) -> Iterator[None]:
     db.execute("COMMIT")
 
 
-def checkpoint(db: Database) -> None:
+def checkpoint(folder: Path, db: Database) -> None:
     """Moves what the write-ahead log holds into the database and empties the log, unless a reader is in the way."""
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    log = folder / f"{DATABASE}-wal"
+    if log.exists() and log.stat().st_size:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def vacuum(folder: Path, db: Database) -> None:
@@ -245,7 +247,7 @@ def vacuum(folder: Path, db: Database) -> None:
             del os.environ["SQLITE_TMPDIR"]
         else:
             os.environ["SQLITE_TMPDIR"] = before
-    checkpoint(db)
+    checkpoint(folder, db)
 
 
 def integrity(folder: Path) -> str:

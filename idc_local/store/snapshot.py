@@ -68,6 +68,9 @@ class Snapshot(Rows):
             self._db.close()
             os.close(self._descriptor)
             self._descriptor = -1
+            # Mapped files hold descriptors of their own; what was handed out keeps its own file mapped.
+            self._files.close()
+            self._segments, self._lexical = [], None
 
     def __enter__(self) -> Self:
         return self
