@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from idc_local.fingerprint import chunk_id, document_id, sha256_hex
+from idc_local.store import Snapshot
 from idc_local.types import (
     Block,
     BlockKind,
@@ -142,3 +145,34 @@ def make_source(indexed: IndexedDocument, path: str = "", mtime_ns: int = 1) -> 
         document_id=document.id,
         encoding="utf-8",
     )
+
+
+QUERIES = ("The pump is blue.", "beta", "浮球")
+
+
+def visible(folder: Path) -> dict[str, Any]:
+    """All that a reader can see of an index, save for its generation number."""
+    with Snapshot.open(folder) as snapshot:
+        rows = np.arange(snapshot.size)
+        some = rows % 2 == 0
+        seen: dict[str, Any] = {
+            "chunks": snapshot.chunks(rows.tolist()),
+            "ids": snapshot.chunk_ids,
+            "paths": [snapshot.paths_of(row) for row in rows.tolist()],
+            "first": (snapshot.paths, snapshot.media_types, snapshot.languages),
+            "sources": snapshot.sources(),
+            "counts": snapshot.counts,
+            "spans": [snapshot.sentence_spans(row).tolist() for row in rows.tolist()],
+            "vectors": snapshot.chunk_vectors(rows).tobytes(),
+            "sentences": [part.tobytes() for part in snapshot.sentence_vectors(rows)],
+            "intents": [part.tobytes() for part in snapshot.intent_vectors(rows)],
+            "all_intents": list(snapshot.all_intents()),
+        }
+        for query in QUERIES:
+            for k in (1, 3, 100):
+                for allowed in (None, some):
+                    found = [search(vector(query), k, allowed) for search in (snapshot.dense, snapshot.intent)]
+                    found.append(snapshot.lexical(query.casefold().strip(".").split(), k, allowed))
+                    name = f"{query}/{k}/{allowed is None}"
+                    seen[name] = [part.tobytes() for pair in found for part in pair]
+        return seen

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from idc_local.store.codec import Json, decode_json, decode_text, encode_json, encode_text
 from idc_local.store.layout import DATABASE
-from idc_local.store.schema import Database, batches, check_seal, marks, seal
+from idc_local.store.schema import Database, batches, check_seal, marks, seal, sealed
 from idc_local.types import SourceRecord
 
 
@@ -31,7 +31,7 @@ def read_intents(db: Database, keys: Sequence[str]) -> dict[str, tuple[str, ...]
     for batch in batches(dict.fromkeys(keys)):
         query = f"SELECT key, data, seal FROM intents WHERE key IN ({marks(batch)})"
         for key, data, own in db.execute(query, batch):
-            if seal(key.encode(), data) == own:
+            if sealed(own, key.encode(), data):
                 found[key] = tuple(decode_json(data))
     return found
 
@@ -60,10 +60,10 @@ def drop_damaged_rows(db: Database) -> int:
     replies = [
         (key,)
         for key, data, own in db.execute("SELECT key, data, seal FROM intents")
-        if seal(encode_text(key), data) != own
+        if not sealed(own, encode_text(key), data)
     ]
     sources = [
-        (path,) for path, data, own in db.execute("SELECT path, data, seal FROM sources") if seal(path, data) != own
+        (path,) for path, data, own in db.execute("SELECT path, data, seal FROM sources") if not sealed(own, path, data)
     ]
     db.executemany("DELETE FROM intents WHERE key = ?", replies)
     db.executemany("DELETE FROM sources WHERE path = ?", sources)

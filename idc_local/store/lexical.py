@@ -108,9 +108,9 @@ class LexicalFile:
     def __init__(self, folder: BlockFolder, rows: int) -> None:
         self._folder = folder
         self._rows = rows
+        self._arrays = [folder.array(name) for name in (DATA, INDICES)]
         self._index: Any = None
         self._load(folder.folder)
-        self._arrays = [folder.array(name) for name in (DATA, INDICES)]
         self._last: tuple[tuple[int, ...], FloatArray] | None = None
 
     def _load(self, folder: Path) -> None:

@@ -194,9 +194,17 @@ def all_editions(db: Database) -> list[tuple[Edition, bool]]:
     query = """SELECT id, document, recipe, current, media_type, language, chunks, sentences, intents, seal
                FROM editions ORDER BY id"""
     return [
-        (Edition(number, document, recipe, bool(current), *facts), _edition_seal(document, recipe, facts) == own)
+        (Edition(number, document, recipe, bool(current), *facts), _is_sound(document, recipe, facts, own))
         for number, document, recipe, current, *facts, own in db.execute(query)
     ]
+
+
+def _is_sound(document: object, recipe: object, facts: Sequence[object], own: object) -> bool:
+    """True where a row is what was stored; damage can change even the type of a value."""
+    texts = [value for value in (document, recipe, *facts[:2]) if isinstance(value, str)]
+    counts = [value for value in facts[2:] if isinstance(value, int)]
+    whole = len(texts) == 4 and len(counts) == 3
+    return whole and _edition_seal(texts[0], texts[1], [*texts[2:], *counts]) == own
 
 
 def current_recipe(db: Database, document: str) -> str | None:

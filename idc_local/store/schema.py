@@ -88,7 +88,7 @@ def _translated(folder: Path, error: sqlite3.Error) -> StoreError:
         return StoreCorrupt(f"{path} is damaged: {error}", hint=REMAKE)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreLocked(f"{path} is in use: {error}", hint="try again when the other process is done")
-    if code == sqlite3.SQLITE_CONSTRAINT:
+    if code == sqlite3.SQLITE_CONSTRAINT or "decode" in str(error):
         return damaged(path, str(error))
     return StoreError(
         f"the index in {folder} cannot be used: {error}",
@@ -105,9 +105,15 @@ def seal(*parts: bytes) -> bytes:
     return digest.digest()
 
 
-def check_seal(path: Path, stored: bytes, *parts: bytes) -> None:
+def sealed(stored: object, *parts: object) -> bool:
+    """True where the parts are those that were sealed; damage can change even the type of a value."""
+    own = [part for part in parts if isinstance(part, bytes)]
+    return len(own) == len(parts) and seal(*own) == stored
+
+
+def check_seal(path: Path, stored: object, *parts: object) -> None:
     """Raises StoreCorrupt where the parts are not those that were sealed."""
-    if seal(*parts) != stored:
+    if not sealed(stored, *parts):
         raise damaged(path, "a row does not fit its checksum")
 
 

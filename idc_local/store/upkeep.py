@@ -169,8 +169,8 @@ def forget(folder: Path, path: str) -> list[Check]:
                 f"{path} is out of the index in {folder}, but a running search still reads what was there before",
                 hint=f"end it, then {MEND}",
             )
-        needles = _telling(folder, db, doomed)
-    return _searched(folder, doomed, needles)
+        telling = _telling(folder, db, doomed)
+    return _searched(folder, doomed, telling)
 
 
 def _doomed(folder: Path, db: Database, path: str) -> _Doomed:
@@ -196,14 +196,14 @@ def _sentences(folder: Path, db: Database, edition: Edition) -> Iterator[str]:
             yield sentence
 
 
-def _telling(folder: Path, db: Database, doomed: _Doomed) -> Needles:
-    """The byte strings that would give the documents away: sentences that no other document has."""
+def _telling(folder: Path, db: Database, doomed: _Doomed) -> dict[bytes, str]:
+    """The byte strings that would give the documents away, each with its sentence: those no other document has."""
     plain = Needles(map(encode_text, doomed.sentences))
     shared: set[bytes] = set()
     for edition in records.read_editions(folder, db):
         shared |= plain.found_in(read_part(folder, db, edition, "text"))
     own = [sentence for sentence in doomed.sentences if encode_text(sentence)[:MOST] not in shared]
-    return Needles(form for sentence in own for form in _forms(sentence))
+    return {form[:MOST]: sentence for sentence in own for form in _forms(sentence)}
 
 
 def _forms(sentence: str) -> Iterator[bytes]:
@@ -215,14 +215,16 @@ def _forms(sentence: str) -> Iterator[bytes]:
     yield encode_text(json.dumps(sentence, ensure_ascii=False)[1:-1])
 
 
-def _searched(folder: Path, doomed: _Doomed, needles: Needles) -> list[Check]:
+def _searched(folder: Path, doomed: _Doomed, telling: dict[bytes, str]) -> list[Check]:
+    needles = Needles(telling)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     size, remains = 0, []
     for file in files:
         count, found = _search(file, needles)
         size += count
-        if found:
-            remains.append(Check("remains", "fail", f"{file} still holds {len(found)} sentences", MEND))
+        sentences = {telling[form] for form in found}
+        if sentences:
+            remains.append(Check("remains", "fail", f"{file} still holds {len(sentences)} sentences", MEND))
     gone = Check("forgotten", "ok", f"{len(doomed.paths)} files: {', '.join(doomed.paths)}")
     what = f"none of {len(doomed.sentences)} sentences in {size:,} bytes of {len(files)} files"
     return [gone, *(remains or [Check("searched", "ok", what)])]

@@ -24,6 +24,10 @@ def vector_digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
+def _named_right(digest: object, data: object) -> bool:
+    return isinstance(data, bytes) and vector_digest(data) == digest
+
+
 def store_vectors(db: Database, data: bytes, count: int) -> IntArray:
     """Numbers, int64 [count], of the ``count`` float16 vectors in ``data``; new ones are added."""
     width = len(data) // count if count else 0
@@ -72,7 +76,7 @@ def drop_vectors(db: Database, numbers: Sequence[int]) -> None:
 def drop_damaged_vectors(db: Database) -> int:
     """Removes vectors whose values are not those that they are named after; how many."""
     rows = db.execute("SELECT id, digest, data FROM vectors")
-    bad = [number for number, digest, data in rows if vector_digest(data) != digest]
+    bad = [number for number, digest, data in rows if not _named_right(digest, data)]
     drop_vectors(db, bad)
     return len(bad)
 
@@ -114,7 +118,7 @@ def read_keys(db: Database, keys: Sequence[str]) -> dict[str, FloatArray]:
         query = f"""SELECT k.key, v.digest, v.data FROM vector_keys k JOIN vectors v ON v.digest = k.digest
                     WHERE k.key IN ({marks(batch)})"""
         for key, digest, data in db.execute(query, batch):
-            if vector_digest(data) == digest:
+            if _named_right(digest, data):
                 found[wanted[bytes(key)]] = np.frombuffer(data, dtype="<f2").astype(np.float32)
     return found
 
@@ -132,7 +136,7 @@ def read_vectors(folder: Path, db: Database, numbers: IntArray, dimension: int) 
         rows = [
             data for (data,) in db.execute(f"SELECT data FROM vectors WHERE id IN ({marks(batch)}) ORDER BY id", batch)
         ]
-        if len(rows) != len(batch) or any(len(data) != size for data in rows):
+        if len(rows) != len(batch) or any(not isinstance(data, bytes) or len(data) != size for data in rows):
             raise damaged(folder / DATABASE, "a vector is missing")
         values[filled : filled + len(rows)] = np.frombuffer(b"".join(rows), dtype="<f2").reshape(-1, dimension)
         filled += len(rows)

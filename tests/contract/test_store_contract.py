@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 
 from idc_local.store import Snapshot, Writer, verify
 from idc_local.types import BoolArray, FloatArray, IndexedDocument
-from tests.store_documents import FINGERPRINT, make_indexed, make_source, vector
+from tests.store_documents import FINGERPRINT, make_indexed, make_source, vector, visible
 
 TEXTS = (
     "The pump is blue. It runs at noon. Oil it weekly. Never open the lid. Call the plant.",
@@ -28,40 +27,11 @@ TEXTS = (
     "The pump is blue. Same first sentence, other end.",
 )
 PATHS = ("a.txt", "b/ü.txt", "c.md", "d\udcff.txt")
-QUERIES = ("The pump is blue.", "beta", "浮球")
 
 
 def document(number: int, recipe: str) -> IndexedDocument:
     """One of the texts, cut in a way that depends on the recipe."""
     return make_indexed(TEXTS[number], recipe=recipe, size=1 + len(recipe) % 3, overlap=recipe == "long")
-
-
-def visible(folder: Path) -> dict[str, Any]:
-    """All that a reader can see of an index, save for its generation number."""
-    with Snapshot.open(folder) as snapshot:
-        rows = np.arange(snapshot.size)
-        some = rows % 2 == 0
-        seen: dict[str, Any] = {
-            "chunks": snapshot.chunks(rows.tolist()),
-            "ids": snapshot.chunk_ids,
-            "paths": [snapshot.paths_of(row) for row in rows.tolist()],
-            "first": (snapshot.paths, snapshot.media_types, snapshot.languages),
-            "sources": snapshot.sources(),
-            "counts": snapshot.counts,
-            "spans": [snapshot.sentence_spans(row).tolist() for row in rows.tolist()],
-            "vectors": snapshot.chunk_vectors(rows).tobytes(),
-            "sentences": [part.tobytes() for part in snapshot.sentence_vectors(rows)],
-            "intents": [part.tobytes() for part in snapshot.intent_vectors(rows)],
-            "all_intents": list(snapshot.all_intents()),
-        }
-        for query in QUERIES:
-            for k in (1, 3, 100):
-                for allowed in (None, some):
-                    found = [search(vector(query), k, allowed) for search in (snapshot.dense, snapshot.intent)]
-                    found.append(snapshot.lexical(query.casefold().strip(".").split(), k, allowed))
-                    name = f"{query}/{k}/{allowed is None}"
-                    seen[name] = [part.tobytes() for pair in found for part in pair]
-        return seen
 
 
 Step = tuple[str, int, int, str]
