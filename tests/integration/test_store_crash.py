@@ -1,0 +1,401 @@
+"""Processes that die, compete or run out of space never cost more than the work that was not yet published.
+
+``python -m tests.integration.test_store_crash 1000`` kills a thousand times instead of the few dozen of the suite.
+"""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from idc_local.errors import IdcError, NothingFound, StoreError, StoreLocked
+from idc_local.store import Snapshot, Writer, compact, export_index, forget, import_index, verify
+from tests.store_documents import FINGERPRINT, make_indexed, make_source, vector, vectors, visible
+
+SECRET = "This sentence is a secret that must go. And so is this one here."
+TEXTS = ("The pump is blue. It runs at noon.", SECRET, "Alpha beta. Gamma delta. Beta.", "A new file. It is new.")
+CHANGES = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"}
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["tests.integration.test_store_crash", "faiss", "bm25s"])
+KILLS = 12
+"""Kills for each kind of work in the suite: two thirds at counted points, one third at points in time."""
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder in memory where the system has such: what is tested is order, not the disk."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as name:
+        yield Path(name)
+
+
+def put(writer: Writer, number: int, recipe: str = "recipe") -> None:
+    indexed = make_indexed(TEXTS[number], f"{number}.txt", recipe=recipe)
+    writer.put_vectors([f"key {number}"], vectors([TEXTS[number]]))
+    writer.put_intents({f"key {number}": [f"Question {number}?"]})
+    writer.put_document(indexed)
+    writer.put_source(make_source(indexed))
+
+
+def prepare(folder: Path) -> None:
+    """The old state."""
+    with Writer.open(folder, FINGERPRINT) as writer:
+        for number in range(3):
+            put(writer, number)
+        writer.publish()
+    export_index(folder, folder.parent / "export.tar")
+
+
+def update(folder: Path) -> None:
+    """Adds a document, replaces one and drops one."""
+    with Writer.open(folder, FINGERPRINT) as writer:
+        put(writer, 3)
+        put(writer, 2, "newer")
+        writer.drop_source("0.txt")
+        writer.publish()
+
+
+def rebuild(folder: Path) -> None:
+    """Begins anew."""
+    with Writer.open(folder, FINGERPRINT, rebuild=True) as writer:
+        put(writer, 3)
+        put(writer, 0)
+        writer.publish()
+
+
+def forget_secret(folder: Path) -> None:
+    """Forgets a document; where a killed run has taken it out already, finishes its work."""
+    try:
+        forget(folder, "1.txt")
+    except NothingFound:
+        compact(folder)
+
+
+def compact_all(folder: Path) -> None:
+    """Makes everything anew."""
+    compact(folder)
+
+
+def import_copy(folder: Path) -> None:
+    """Imports an index beside the old one."""
+    if not (folder.parent / "imported").exists():
+        import_index(folder.parent / "export.tar", folder.parent / "imported")
+
+
+WORK: dict[str, Callable[[Path], None]] = {
+    work.__name__: work for work in (update, rebuild, forget_secret, compact_all, import_copy)
+}
+
+
+class Counting(sqlite3.Connection):
+    """A connection that calls ``point`` before every statement."""
+
+    point = staticmethod(lambda: None)
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        self.point()
+        return super().execute(*arguments)
+
+    def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+        self.point()
+        return super().executemany(*arguments)
+
+
+def arm(fatal: int) -> Iterator[int]:
+    """Kills this process at the given point (none: 0); the counter of points."""
+    counter = itertools.count(1)
+
+    def point() -> None:
+        if next(counter) == fatal:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if writes or event in CHANGES:
+            point()
+
+    real_sync, real_connect = os.fsync, sqlite3.connect
+
+    def sync(descriptor: int) -> None:
+        point()
+        real_sync(descriptor)
+
+    Counting.point = staticmethod(point)
+    os.fsync = sync  # type: ignore[assignment]
+    sqlite3.connect = lambda *a, **k: real_connect(*a, factory=Counting, **k)  # type: ignore[assignment]
+    sys.addaudithook(hook)
+    return counter
+
+
+def work_and_die(name: str, folder: Path, fatal: int, seconds: float, count: Path | None) -> None:
+    """Runs in a process of its own."""
+    counter = arm(fatal)
+    if seconds:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+    WORK[name](folder)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    if count is not None:
+        count.write_text(str(next(counter) - 1))
+
+
+def run(target: Callable[..., None], *arguments: object) -> int:
+    """Runs ``target`` in a process of its own; its exit code."""
+    process = CONTEXT.Process(target=target, args=arguments)
+    process.start()
+    process.join()
+    return int(process.exitcode or 0)
+
+
+def state(folder: Path) -> dict[str, Any]:
+    """All that readers see of an index and of an imported copy."""
+    copy = folder.parent / "imported"
+    return {"index": visible(folder), "copy": visible(copy) if copy.exists() else None}
+
+
+def leftovers(folder: Path) -> set[str]:
+    """What is there besides one index and its files."""
+    known = {"manifest.json", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "lock", "generations"}
+    beside = {path.name for path in folder.parent.iterdir()} - {"index", "imported", "export.tar", "count"}
+    generations = sorted(path.name for path in (folder / "generations").iterdir())[1:]
+    return {path.name for path in folder.iterdir()} - known | beside | set(generations)
+
+
+def kill_and_check(name: str, base: Path, old: dict[str, Any], new: dict[str, Any], how: tuple[int, float]) -> bool:
+    """True where the process died; whether or not, the state is the old or the new one and can be completed."""
+    with tempfile.TemporaryDirectory(dir=base.parent) as place:
+        folder = Path(shutil.copytree(base, Path(place, "copy"))) / "index"
+        code = run(work_and_die, name, folder, *how, None)
+        assert code in (0, -signal.SIGKILL, -signal.SIGALRM), how
+        assert state(folder) in (old, new), how
+        checks = verify(folder, deep=True)
+        assert [check for check in checks if check.status != "ok"] == [], how
+        WORK[name](folder)
+        assert state(folder) == new, how
+        assert {check.status for check in verify(folder, deep=True)} == {"ok"}, how
+        assert leftovers(folder) == set(), how
+        if name == "forget_secret":
+            files = [path for path in folder.rglob("*") if path.is_file()]
+            assert not [path for path in files if SECRET[:30].encode() in path.read_bytes()], how
+        return code != 0
+
+
+def storm(name: str, place: Path, kills: int) -> int:
+    """Kills the work at ``kills`` moments spread over its length; how many processes died."""
+    base = place / "base"
+    prepare(base / "index")
+    old = state(base / "index")
+    done = Path(shutil.copytree(base, place / "done"))
+    assert run(work_and_die, name, done / "index", 0, 0.0, done / "count") == 0
+    new, points = state(done / "index"), int((done / "count").read_text())
+    counted = np.unique(np.linspace(1, points, max(1, kills * 2 // 3)).astype(int)).tolist()
+    times = np.random.default_rng(kills).uniform(0.001, 0.15, kills - len(counted)).tolist()
+    moments = [(point, 0.0) for point in counted] + [(0, seconds) for seconds in times]
+    return sum(kill_and_check(name, base, old, new, how) for how in moments)
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_a_kill_at_any_moment_leaves_the_old_or_the_new_state(place: Path, name: str) -> None:
+    assert storm(name, place, KILLS) >= KILLS * 2 // 3
+
+
+def hold(folder: Path, ready: Connection) -> None:
+    """Holds the writer's lock until killed."""
+    with Writer.open(folder, FINGERPRINT):
+        ready.send(os.getpid())
+        signal.pause()
+
+
+def test_the_lock_of_another_process_is_respected_named_and_dies_with_it(place: Path) -> None:
+    ours, theirs = CONTEXT.Pipe()
+    process = CONTEXT.Process(target=hold, args=(place, theirs))
+    process.start()
+    owner = ours.recv()
+    for attempt in (lambda: Writer.open(place, FINGERPRINT), lambda: compact(place), lambda: forget(place, "x")):
+        with pytest.raises(StoreLocked, match=f"written to by process {owner} on"):
+            attempt()
+    os.kill(owner, signal.SIGKILL)
+    process.join()
+    Writer.open(place, FINGERPRINT).close()
+
+
+def race(folder: Path, number: int, gate: Connection, result: Connection) -> None:
+    """Tries to write once all are ready; sends whether it could."""
+    gate.recv()
+    try:
+        with Writer.open(folder, FINGERPRINT) as writer:
+            put(writer, number)
+            result.send("won")
+            gate.recv()
+            writer.publish()
+    except StoreLocked:
+        result.send("locked")
+
+
+def test_of_two_processes_that_start_at_once_one_writes(place: Path) -> None:
+    pipes = [(CONTEXT.Pipe(), CONTEXT.Pipe()) for _ in range(2)]
+    processes = [
+        CONTEXT.Process(target=race, args=(place, number, gate[1], result[1]))
+        for number, (gate, result) in enumerate(pipes)
+    ]
+    for process in processes:
+        process.start()
+    for gate, _ in pipes:
+        gate[0].send("go")
+    results = [result[0].recv() for _, result in pipes]
+    for gate, _ in pipes:
+        with suppress(OSError):
+            gate[0].send("publish")
+    for process in processes:
+        process.join()
+    assert sorted(results) == ["locked", "won"]
+    with Snapshot.open(place) as snapshot:
+        assert snapshot.paths == [f"{results.index('won')}.txt"]
+
+
+def numbered(number: int, documents: int) -> list[str]:
+    return [f"Text {place} of state {number}. It says {number} again." for place in range(documents)]
+
+
+def read_on(folder: Path, ready: Connection) -> None:
+    """Reads until told to stop; every snapshot must be of one state, whole."""
+    seen: set[int] = set()
+    while True:
+        with Snapshot.open(folder) as snapshot:
+            states = {chunk.text.split()[4] for chunk in snapshot.chunks(range(snapshot.size))}
+            assert len(states) == 1, states
+            number = int(states.pop().rstrip("."))
+            assert snapshot.size == 3 + number % 4
+            query = numbered(number, snapshot.size)[1]
+            assert snapshot.dense(vector(query), 1)[1].tolist() == [1]
+            assert len(snapshot.lexical([str(number)], 99)[1]) == snapshot.size
+            assert snapshot.document_text(snapshot.chunks([0])[0].document_id) == numbered(number, 1)[0]
+        if not seen:
+            ready.send("reading")
+        seen.add(number)
+        if ready.poll():
+            ready.send(len(seen))
+            return
+
+
+def write_state(writer: Writer, number: int) -> None:
+    texts = numbered(number, 3 + number % 4)
+    for path in writer.sources():
+        writer.drop_source(path)
+    for place, text in enumerate(texts):
+        indexed = make_indexed(text, f"{place}.txt", recipe=f"r{number}")
+        writer.put_document(indexed)
+        writer.put_source(make_source(indexed))
+    writer.publish()
+
+
+def test_ten_readers_always_see_one_whole_generation(place: Path) -> None:
+    with Writer.open(place, FINGERPRINT) as writer:
+        write_state(writer, 0)
+        pipes = [CONTEXT.Pipe() for _ in range(10)]
+        processes = [CONTEXT.Process(target=read_on, args=(place, theirs)) for _, theirs in pipes]
+        for process in processes:
+            process.start()
+        for ours, _ in pipes:
+            assert ours.recv() == "reading"
+        for number in range(1, 12):
+            write_state(writer, number)
+        for ours, _ in pipes:
+            ours.send("stop")
+        states = [ours.recv() for ours, _ in pipes]
+        for process in processes:
+            process.join()
+        assert [process.exitcode for process in processes] == [0] * 10
+        assert max(states) > 1
+        writer.drop_source("0.txt")
+        writer.publish()
+    assert len(list((place / "generations").iterdir())) == 1
+
+
+def fill_up(folder: Path, limit: int, answer: Connection) -> None:
+    """Writes while no file may grow beyond ``limit`` bytes; sends the error."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    try:
+        update(folder)
+    except IdcError as error:
+        answer.send((type(error).__name__, str(error), error.exit_code))
+    else:
+        answer.send(("", "", 0))
+
+
+@pytest.mark.parametrize("limit", [0, 100, 200, 500, 3000, 9000, 40_000, 70_000, 100_000])
+def test_no_space_is_an_error_in_one_line_and_harms_nothing(place: Path, limit: int) -> None:
+    folder = place / "index"
+    prepare(folder)
+    old = state(folder)
+    ours, theirs = CONTEXT.Pipe()
+    assert run(fill_up, folder, limit, theirs) == 0
+    name, line, code = ours.recv()
+    assert (name, code) in {("StoreError", 4), ("", 0)}
+    assert "\n" not in line
+    assert name == "StoreError" or limit > 60_000, "such a limit cannot do"
+    if name:
+        assert state(folder) == old
+    update(folder)
+    assert {check.status for check in verify(folder, deep=True)} == {"ok"}
+    with Snapshot.open(folder) as snapshot:
+        assert set(snapshot.paths) == {"1.txt", "2.txt", "3.txt"}
+    assert leftovers(folder) == set()
+
+
+def read_as_nobody(folder: Path, answer: Connection) -> None:
+    """Reads and tries to write without the right to write."""
+    if os.geteuid() == 0:
+        os.setuid(65534)
+    seen = visible(folder)
+    try:
+        Writer.open(folder, FINGERPRINT)
+    except StoreError as error:
+        answer.send((seen, str(error)))
+
+
+@pytest.mark.parametrize("logged", [False, True])
+def test_a_folder_that_cannot_be_written_can_be_read(place: Path, logged: bool) -> None:
+    folder = place / "index"
+    prepare(folder)
+    old = visible(folder)
+    if not logged:
+        for name in ("index.sqlite-wal", "index.sqlite-shm"):
+            (folder / name).unlink(missing_ok=True)
+    place.chmod(0o755)
+    for path in [folder, *folder.rglob("*")]:
+        if os.geteuid() == 0:
+            os.chown(path, 65534, 65534)
+        path.chmod(0o500 if path.is_dir() else 0o400)
+    ours, theirs = CONTEXT.Pipe()
+    try:
+        assert run(read_as_nobody, folder, theirs) == 0
+        assert ours.poll(), "writing must fail"
+        seen, line = ours.recv()
+    finally:
+        for path in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
+            path.chmod(0o700)
+    assert seen == old
+    assert "permission" in line
+    assert "\n" not in line
+
+
+if __name__ == "__main__":
+    for kind in WORK:
+        with tempfile.TemporaryDirectory() as where:
+            died = storm(kind, Path(where), int(sys.argv[1]) // len(WORK))
+            sys.stdout.write(f"{kind}: {died} processes died, nothing was lost\n")
