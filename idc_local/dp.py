@@ -63,6 +63,13 @@ class Units:
         lowest[1:] = np.maximum(lowest[1:], before)
         return replace(self, lowest=lowest)
 
+    def capped(self, sizes: IntArray, cap: int) -> Units:
+        """The same units where a chunk of more than one unit has at most ``cap`` of ``sizes``.
+
+        sizes: int64 [u + 1], what lies before each unit, ascending.
+        """
+        return replace(self, lowest=np.maximum(self.lowest, _lowest((sizes,), (cap,))))
+
 
 @dataclass(frozen=True, slots=True)
 class Band:

@@ -9,6 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from idc_local.c99 import segment_c99
+from idc_local.cluster import segment_cluster
+from idc_local.coherence import segment_coherence
 from idc_local.errors import UsageError
 from idc_local.segment import StrategyOptions, segment_intent
 from idc_local.structural import segment_fixed, segment_paragraph, segment_recursive, segment_sliding
@@ -20,10 +23,13 @@ STRATEGIES: dict[str, Strategy] = {
     "intent": segment_intent,
     "fixed": segment_fixed,
     "sliding": segment_sliding,
+    "coherence": segment_coherence,
+    "c99": segment_c99,
     "paragraph": segment_paragraph,
     "recursive": segment_recursive,
+    "cluster": segment_cluster,
 }
-NEEDS_VECTORS: frozenset[str] = frozenset({"intent"})
+NEEDS_VECTORS: frozenset[str] = frozenset({"intent", "coherence", "c99", "cluster"})
 """Strategies that look at sentence vectors; the others accept vectors of shape [n, 0]."""
 NEEDS_INTENTS: frozenset[str] = frozenset({"intent"})
 """Strategies that look at intents (none, m = 0, is a valid number of them)."""
@@ -47,5 +53,6 @@ def run_strategy(name: str, data: SegmentInput, text: str, limits: Limits, optio
     if not len(data.sentences):
         return Segmentation(np.zeros((0, 2), dtype=np.int64))
     if name in NEEDS_VECTORS and not data.vectors.shape[1]:
-        raise UsageError(f"strategy {name!r} needs sentence vectors", hint="choose fixed, paragraph or recursive")
+        others = ", ".join(other for other in STRATEGIES if other not in NEEDS_VECTORS)
+        raise UsageError(f"strategy {name!r} needs sentence vectors", hint=f"choose one of {others}")
     return STRATEGIES[name](data, text, limits, options)

@@ -24,7 +24,7 @@ def segment_fixed(data: SegmentInput, text: str, limits: Limits, options: Strate
 
     Six sentences are the fixed baseline of arXiv 2602.14784.
     """
-    units = build_units(data.sentences, limits, options.sentences)
+    units = build_units(data.sentences, limits)
     size, target = _measure(units, limits, options)
     lowest: list[int] = units.lowest.tolist()
     cuts = [0]
@@ -38,7 +38,7 @@ def segment_sliding(data: SegmentInput, text: str, limits: Limits, options: Stra
 
     Six sentences with stride three are the sliding baseline of arXiv 2602.14784.
     """
-    units = build_units(data.sentences, limits, options.sentences)
+    units = build_units(data.sentences, limits)
     size, target = _measure(units, limits, options)
     lowest: list[int] = units.lowest.tolist()
     windows: list[tuple[int, int]] = []
@@ -86,7 +86,7 @@ def hold_limits(units: Units, cuts: IntArray, costs: Float64Array) -> IntArray:
 
 
 def structure_costs(sentences: Sentences, units: Units) -> Float64Array:
-    """Cost of a cut before each unit, from 1 before a heading to 1000 inside a paragraph."""
+    """Cost of a cut before each unit, float64 [u + 1], from 1 before a heading to 1000 inside a paragraph."""
     costs = np.ones(len(units) + 1)
     boundary = sentences.boundary[units.bounds[:-1]]
     costs[:-1] = np.select([boundary >= Structure.HEADING, boundary >= Structure.PARAGRAPH], [1.0, 10.0], 1000.0)
