@@ -130,6 +130,13 @@ class BlockFile:
             first, last = start // BLOCK, (stop - 1) // BLOCK + 1
             self._check(np.flatnonzero(~self._known[first:last]) + first)
 
+    def require_ranges(self, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> None:
+        """Checks the blocks that hold the bytes of each range; none may be empty."""
+        wanted = np.zeros(self._known.shape[0] + 1, dtype=np.int64)
+        np.add.at(wanted, starts // BLOCK, 1)
+        np.add.at(wanted, (stops - 1) // BLOCK + 1, -1)
+        self._check(np.flatnonzero((np.cumsum(wanted[:-1]) > 0) & ~self._known))
+
     def _check(self, blocks: npt.NDArray[np.int64]) -> None:
         view = memoryview(self._map)
         for block in blocks.tolist():
@@ -182,6 +189,11 @@ class BlockArray:
         """Rows ``start`` to ``stop``, memory-mapped."""
         self._file.require(self._offset + start * self._row, self._offset + stop * self._row)
         return self._values[start:stop]
+
+    def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """A copy of the rows at the given places."""
+        self._file.require_ranges(self._offset + rows * self._row, self._offset + (rows + 1) * self._row)
+        return self._values[rows]
 
     def whole(self) -> npt.NDArray[Any]:
         """All rows, memory-mapped."""

@@ -26,6 +26,9 @@ from idc_local.types import FloatArray, IntArray
 
 MEMBERS, TABLE, IDS, SPANS = "members.json", "table.npy", "ids.npy", "spans.npy"
 CHUNK_VECTORS, INTENT_VECTORS, SENTENCE_VECTORS = "chunks.faiss", "intents.faiss", "sentences.npy"
+SENTENCES, INTENTS = slice(2, 4), slice(4, 6)
+"""Columns of the table: where the sentences and intents of a chunk begin and end. The first two: its code points."""
+
 TERMS, POSTINGS, LENGTHS = "terms.json", "postings.npy", "lengths.npy"
 
 
@@ -181,9 +184,9 @@ class Segment:
             self._vectors[name] = VectorFile(self._files.folder / name, count, self._dimension)
         return self._vectors[name]
 
-    def sentence_vectors(self, chunk: int) -> npt.NDArray[np.float16]:
-        """float16 [s, d]: vectors of the sentences of a chunk, memory-mapped."""
-        return self._sentences.part(int(self.table[chunk, 2]), int(self.table[chunk, 3]))
+    def sentence_vectors(self, places: IntArray) -> npt.NDArray[np.float16]:
+        """float16 [len(places), d]: a copy of the vectors of the sentences at ``places``."""
+        return self._sentences.take(places)
 
     def sentence_spans(self, chunk: int) -> IntArray:
         """int64 [s, 2]: code points of the sentences of a chunk."""

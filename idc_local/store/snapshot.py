@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,9 +19,9 @@ from idc_local.store.layout import Manifest, damaged, generation_folder, os_erro
 from idc_local.store.lexical import LexicalFile
 from idc_local.store.lock import hold_current
 from idc_local.store.records import read_chunk, read_part
-from idc_local.store.rows import Rows
+from idc_local.store.rows import Rows, expand
 from idc_local.store.schema import open_for_reading, sql_errors
-from idc_local.store.segments import CHUNK_VECTORS, INTENT_VECTORS, Segment
+from idc_local.store.segments import CHUNK_VECTORS, INTENT_VECTORS, INTENTS, SENTENCES, Segment
 from idc_local.store.vectors import best
 from idc_local.types import BoolArray, Chunk, Document, FloatArray, IntArray, Intent, SourceRecord
 
@@ -150,23 +150,28 @@ class Snapshot(Rows):
 
     def sentence_vectors(self, rows: IntArray) -> tuple[FloatArray, IntArray]:
         """float32 [s, d] of the rows' sentences one after the other, and int64 [len(rows) + 1] where each begins."""
-        return self._concatenated(
-            [self._segment(row)[0].sentence_vectors(self._segment(row)[1]) for row in rows.tolist()]
-        )
+        return self._gathered(rows, SENTENCES, lambda segment, places: segment.sentence_vectors(places))
 
     def intent_vectors(self, rows: IntArray) -> tuple[FloatArray, IntArray]:
         """The same for the rows' intents."""
-        parts = []
-        for row in rows.tolist():
-            segment, chunk = self._segment(row)
-            parts.append(segment.vectors(INTENT_VECTORS).rows(np.arange(*segment.table[chunk, 4:6])))
-        return self._concatenated(parts)
+        return self._gathered(rows, INTENTS, lambda segment, places: segment.vectors(INTENT_VECTORS).rows(places))
 
-    def _concatenated(self, parts: Sequence[npt.NDArray[Any]]) -> tuple[FloatArray, IntArray]:
-        offsets = np.zeros(len(parts) + 1, dtype=np.int64)
-        np.cumsum([part.shape[0] for part in parts], out=offsets[1:])
-        empty = np.zeros((0, self._manifest.dimension), dtype=np.float32)
-        return np.concatenate([empty, *parts]).astype(np.float32), offsets
+    def _gathered(
+        self, rows: IntArray, columns: slice, take: Callable[[Segment, IntArray], npt.NDArray[Any]]
+    ) -> tuple[FloatArray, IntArray]:
+        """Vectors of all rows; ``columns`` of a segment's table say where those of a chunk begin and end."""
+        numbers, chunks = self._places[1][rows], self._places[2][rows]
+        used = [(number, numbers == number) for number in np.unique(numbers).tolist()]
+        bounds = np.zeros((len(rows), 2), dtype=np.int64)
+        for number, mine in used:
+            bounds[mine] = self._segments[number].table[chunks[mine], columns]
+        counts = bounds[:, 1] - bounds[:, 0]
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        result = np.zeros((int(offsets[-1]), self._manifest.dimension), dtype=np.float32)
+        for number, mine in used:
+            places = expand(bounds[mine, 0], counts[mine])
+            result[expand(offsets[:-1][mine], counts[mine])] = take(self._segments[number], places)
+        return result, offsets
 
     def sentence_spans(self, row: int) -> IntArray:
         """int64 [s, 2]: the row's sentences in code points."""
