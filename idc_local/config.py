@@ -144,6 +144,11 @@ def default_models_folder(package: Path = Path(__file__).parent) -> Path:
     return platformdirs.user_data_path(APP, appauthor=False) / "models"
 
 
+def default_cache_folder() -> Path:
+    """The user's folder for what can be computed again."""
+    return platformdirs.user_cache_path(APP, appauthor=False)
+
+
 def load_settings(
     flags: Mapping[str, Any],
     *,

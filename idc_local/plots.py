@@ -50,6 +50,20 @@ class Plot:
     x_log: bool = False
 
 
+def require_plots() -> None:
+    """Says in time that no plots can be drawn.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise UsageError(
+            "plots need matplotlib, which is not installed", hint='run pip install "idc-local[plots]"'
+        ) from error
+
+
 def draw_plots(plots: Sequence[Plot], folder: Path) -> list[Path]:
     """Draws each plot into ``folder`` as PNG and SVG, and returns the files written.
 
@@ -57,13 +71,10 @@ def draw_plots(plots: Sequence[Plot], folder: Path) -> list[Path]:
         UsageError: matplotlib is not installed.
         InputError: the folder cannot be written.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError(
-            "plots need matplotlib, which is not installed", hint='run pip install "idc-local[plots]"'
-        ) from error
+    require_plots()
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with mpl.rc_context({"svg.hashsalt": "idc-local", "svg.fonttype": "none", "font.size": 11}):

@@ -36,18 +36,20 @@ def _turned(document: CutDocument) -> CutDocument:
     count = found.vectors.shape[0]
     turned = np.roll(np.arange(count), count // 2)
     texts = [found.intents[place].text for place in turned]
-    return replace(document, predicted=_placed(document, texts, found.vectors[turned], found.windows, None))
+    return replace(document, predicted=placed_intents(document, texts, found.vectors[turned], found.windows, None))
 
 
 def _transplanted(document: CutDocument, donor: CutDocument) -> CutDocument:
     own, other = len(document.sentences), len(donor.sentences)
     found = donor.predicted
     if not own or not other:
-        return replace(document, predicted=_placed(document, [], found.vectors[:0], found.windows[:0], None))
+        return replace(document, predicted=placed_intents(document, [], found.vectors[:0], found.windows[:0], None))
     first = found.windows[:, 0] * own // other
     last = np.minimum(own, first + (found.windows[:, 1] - found.windows[:, 0]))
     texts = [intent.text for intent in found.intents]
-    return replace(document, predicted=_placed(document, texts, found.vectors, np.stack([first, last], axis=1), None))
+    return replace(
+        document, predicted=placed_intents(document, texts, found.vectors, np.stack([first, last], axis=1), None)
+    )
 
 
 def questions_as_intents(document: CutDocument, questions: Sequence[QaQuestion], vectors: FloatArray) -> Predicted:
@@ -59,10 +61,12 @@ def questions_as_intents(document: CutDocument, questions: Sequence[QaQuestion],
     first = np.maximum(0, holding - AROUND)
     last = np.minimum(len(document.sentences), final + 1 + AROUND)
     windows = np.stack([first, last], axis=1).astype(np.int64)
-    return _placed(document, [question.text for question in questions], vectors, windows, holding.astype(np.int64))
+    return placed_intents(
+        document, [question.text for question in questions], vectors, windows, holding.astype(np.int64)
+    )
 
 
-def _placed(
+def placed_intents(
     document: CutDocument, texts: Sequence[str], vectors: FloatArray, windows: IntArray, evidence: IntArray | None
 ) -> Predicted:
     """Intents at ``windows`` (int64 [m, 2], sentences); evidence, where not given, is the nearest sentence of each."""

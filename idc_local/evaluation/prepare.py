@@ -16,7 +16,7 @@ from idc_local.embedding import CachedEmbedder
 from idc_local.errors import InputError
 from idc_local.evaluation.intents import questions_as_intents, shuffled_intents
 from idc_local.evaluation.retrieval import Asked
-from idc_local.evaluation.scoring import BUDGETS, Gold, GoldRule, Ink
+from idc_local.evaluation.scoring import BUDGETS, Gold, Ink, gold_at
 from idc_local.pipeline import CutDocument
 from idc_local.readers import read_source
 from idc_local.terms import query_terms
@@ -79,7 +79,7 @@ def prepare_set(dataset: Dataset, preparation: Preparation) -> PreparedSet:
         questions, given = split_questions(questions)
         documents = _with_questions(dataset, documents, given, preparation.embedder)
     asked = replace(dataset, questions=questions)
-    return assemble(asked, documents, preparation.embedder, headline_of(asked), dataset.answers)
+    return assemble(asked, documents, preparation.embedder, headline_of(asked))
 
 
 def read_document(dataset: Dataset, entry: QaDocument) -> Document:
@@ -119,16 +119,22 @@ def assemble(
     documents: tuple[CutDocument, ...],
     embedder: CachedEmbedder,
     headline: str,
-    rule: GoldRule,
+    *,
+    windows: bool = False,
 ) -> PreparedSet:
-    """Questions embedded and compared with everything that they are ever compared with."""
+    """Questions embedded and compared with everything that they are ever compared with.
+
+    windows: answers are only known to lie somewhere in their spans.
+    """
     place = {entry.id: position for position, entry in enumerate(dataset.documents)}
     inks = tuple(Ink.of(document.document.text) for document in documents)
     gold = tuple(
-        Gold(
+        gold_at(
             place[question.document_id],
-            tuple(inks[place[question.document_id]].span(*span) for span in question.answers),
-            rule,
+            question.answers,
+            dataset.answers,
+            inks[place[question.document_id]],
+            window=windows,
         )
         for question in dataset.questions
     )

@@ -5,7 +5,7 @@ Pure: the same grid gives the same report, to the byte.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,12 +110,12 @@ def build_warnings(grid: Grid) -> list[str]:
     return found
 
 
-def report_value(grid: Grid, about: dict[str, Any]) -> dict[str, Any]:
-    """The whole report as one JSON value; ``about`` names the models."""
+def report_value(grid: Grid, models: Mapping[str, str], facts: Sequence[str]) -> dict[str, Any]:
+    """The whole report as one JSON value; ``facts`` is what else a reader has to know."""
     options = grid.options
     return {
         "protocol": {
-            **about,
+            **models,
             "half": options.half,
             "intents": options.intents,
             "objective": options.cutting.objective,
@@ -136,6 +136,7 @@ def report_value(grid: Grid, about: dict[str, Any]) -> dict[str, Any]:
             for prepared in grid.sets
         ],
         "results": [line_value(line) for line in build_lines(grid)],
+        "facts": list(facts),
         "warnings": build_warnings(grid),
     }
 

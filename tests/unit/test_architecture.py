@@ -21,9 +21,10 @@ LAYERS: dict[str, int] = {
         ],
         1,
     ),
-    **dict.fromkeys(["config", "readers", "catalogue", "netguard", "datasets", "backends", "store", "sample", "plots"], 2),
-    **dict.fromkeys(["embedding", "sources", "prediction", "pipeline", "indexing", "searching", "doctor"], 3),
+    **dict.fromkeys(["config", "readers", "catalogue", "netguard", "datasets", "backends", "store", "sample", "plots", "evalcache"], 2),
+    **dict.fromkeys(["embedding", "sources", "prediction", "pipeline", "indexing", "searching", "evaluation", "doctor"], 3),
     "runtime": 4,
+    "evaluating": 4,
     "api": 4,
     "cli": 5,
 }  # fmt: skip

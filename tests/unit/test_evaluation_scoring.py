@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idc_local.evaluation.scoring import METRICS, Gold, Ink, Passages, Ranking, score_question
+from idc_local.evaluation.scoring import METRICS, Gold, Ink, Passages, Ranking, gold_at, score_question
+from idc_local.types import Span
 
 TEXT = "alpha beta\n\ngamma delta epsilon zeta. " * 200
 
@@ -39,9 +40,9 @@ def scores(
     return dict(zip(METRICS, found, strict=True))
 
 
-def gold(*spans: tuple[int, int], rule: str = "any", document: int = 0, text: str = TEXT) -> Gold:
-    ink = Ink.of(text)
-    return Gold(document, tuple(ink.span(*span) for span in spans), "all" if rule == "all" else "any")
+def gold(*spans: tuple[int, int], rule: str = "any", document: int = 0, text: str = TEXT, window: bool = False) -> Gold:
+    places = [Span(*span) for span in spans]
+    return gold_at(document, places, "all" if rule == "all" else "any", Ink.of(text), window=window)
 
 
 def test_ranks_are_those_of_the_first_chunk_that_holds_the_answer() -> None:
@@ -105,6 +106,16 @@ def test_trimmed_white_space_is_no_loss() -> None:
     assert (trimmed["recall@5"], trimmed["precision@5"], trimmed["answer@1500"]) == (1.0, 1.0, 1.0)
 
 
+def test_a_window_counts_from_half_an_overlap_on() -> None:
+    text = "x" * 300
+    spans = [(0, 0, 120), (0, 120, 150), (0, 150, 200), (0, 0, 300)]
+    wanted = gold((100, 200), text=text, window=True)
+    ranks = [scores(spans, [place], wanted, texts=[text])["r@1"] for place in range(4)]
+    assert ranks == [0.0, 1.0, 1.0, 1.0]
+    found = scores(spans, [1, 2], wanted, texts=[text])
+    assert [found["coverage"], found["chars@1500"]] == pytest.approx([1.0, 0.8])
+
+
 def test_nothing_ranked_scores_nothing_but_what_the_chunks_allow() -> None:
     found = scores([(0, 0, 50)], [], gold((0, 5)))
     assert {name for name, value in found.items() if value} == {"coverage"}
@@ -138,12 +149,15 @@ def test_scores_equal_a_count_of_single_characters(
     top = [(document, set(range(start, end)) & visible) for document, start, end in spans[:5]]
     union = set().union(*(characters for document, characters in top if document == 0))
     paid = sum(len(characters) for _, characters in top)
-    assert found["recall@5"] == pytest.approx(max(len(target & union) / len(target) for target in targets))
-    if paid:
-        assert found["precision@5"] == pytest.approx(max(len(target & union) / paid for target in targets))
-        assert found["iou@5"] == pytest.approx(
-            max(len(target & union) / (paid + len(target - union)) for target in targets)
-        )
+    overlaps = [
+        (len(target & union) / (paid + len(target - union)), len(target & union) / len(target), len(target & union))
+        for target in targets
+    ]
+    if paid and max(overlaps)[2]:
+        iou, recall, common = max(overlaps, key=lambda entry: entry[0])
+        assert found["iou@5"] == pytest.approx(iou)
+        assert found["recall@5"] == pytest.approx(recall)
+        assert found["precision@5"] == pytest.approx(common / paid)
     stream = [(document, place) for document, start, end in spans for place in range(start, end)][:1500]
     shown = {place for document, place in stream if document == 0}
     shares = [len(target & shown) / len(target) for target in targets]

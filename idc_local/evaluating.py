@@ -1,0 +1,121 @@
+"""Composes an evaluation: the runtime's models, a cache on disk or the vectors of an index, and the grid.
+
+Layer 4, beside the runtime that it extends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from idc_local.datasets import load_dataset
+from idc_local.evalcache import EvaluationCache
+from idc_local.evaluation.grid import EvaluationOptions, Grid, evaluate, evaluate_strategies
+from idc_local.evaluation.label_free import prepare_corpus, read_corpus
+from idc_local.evaluation.prepare import Preparation
+from idc_local.pipeline import ChunkingOptions, Pipeline, PipelinePorts
+from idc_local.ports import Progress
+from idc_local.runtime import MemoryCache, Runtime, check_embedder
+from idc_local.store import Snapshot
+from idc_local.types import FloatArray, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A finished grid. ``models`` names the embedder and, where intents were generated, the generator.
+
+    facts: what else a reader has to know, one line each. of_index: True for the check without labels.
+    """
+
+    grid: Grid
+    models: Mapping[str, str]
+    facts: tuple[str, ...] = ()
+    of_index: bool = False
+
+
+def evaluate_sets(
+    runtime: Runtime, folders: Sequence[Path], options: EvaluationOptions, cache: Path, progress: Progress
+) -> Evaluation:
+    """Strategies × sizes × retrievers on question sets.
+
+    Raises:
+        UsageError: the options name something unknown.
+        InputError: a folder is no question set, or there is nothing to evaluate.
+        ModelError: a model that is needed is missing or damaged.
+    """
+    options.check()
+    datasets = [load_dataset(folder) for folder in folders]
+    store = EvaluationCache(cache, runtime.embedder_files().fingerprint)
+    ports = runtime.pipeline_ports(store, _generation(options.intents))
+    try:
+        grid = evaluate(datasets, options, open_preparation(ports, options), progress)
+    finally:
+        store.flush()
+    return Evaluation(grid, _models(ports))
+
+
+def open_preparation(ports: PipelinePorts, options: EvaluationOptions) -> Preparation:
+    """How sets are prepared with these ports."""
+    pipeline = split_only(ports, options.limits)
+    return Preparation(
+        cut=lambda document, intents: pipeline.cut(document, intents, embed=True),
+        embedder=ports.embedder,
+        intents=options.intents,
+        seed=options.seed,
+    )
+
+
+def split_only(ports: PipelinePorts, limits: Limits) -> Pipeline:
+    """A pipeline for its sentences, vectors and intents; it cuts by the cheapest strategy."""
+    return Pipeline(ChunkingOptions(strategy="fixed", limits=limits), ports)
+
+
+def evaluate_index(runtime: Runtime, options: EvaluationOptions, progress: Progress) -> Evaluation:
+    """Strategies × sizes × retrievers on the index itself, by its own held-out questions.
+
+    Raises:
+        StoreError: there is no index, or it is damaged.
+        InputError: the index is empty, or holds no predicted questions.
+    """
+    options.check()
+    with Snapshot.open(runtime.settings.index) as snapshot:
+        corpus = read_corpus(snapshot, options.seed)
+        ports = runtime.pipeline_ports(KnownVectors(corpus.vectors), "off")
+        check_embedder(snapshot.fingerprint, runtime.embedder_files(), runtime.settings.index)
+        pipeline = split_only(ports, options.limits)
+        prepared, windows = prepare_corpus(
+            snapshot,
+            corpus,
+            lambda document, intents: pipeline.cut(document, intents, embed=True),
+            ports.embedder,
+            options.seed,
+        )
+    progress.start("index", len(options.strategies) * len(options.sizes), "cuts")
+    found = evaluate_strategies(prepared, options, lambda name: progress.advance(1, name))
+    progress.finish()
+    grid = Grid(options, (prepared,), {configuration: (result,) for configuration, result in found.items()})
+    facts = [
+        f"{len(prepared.gold)} predicted questions from {windows} held-out windows of {len(corpus.documents)} documents"
+    ]
+    if len(corpus.documents) < corpus.of_documents:
+        facts.append(f"a sample: the index has {corpus.of_documents} documents")
+    return Evaluation(grid, _models(ports), tuple(facts), of_index=True)
+
+
+def _generation(intents: str) -> str:
+    """What is generated for a mode of evaluation."""
+    return {"shuffled": "model", "gold-half": "off"}.get(intents, intents)
+
+
+def _models(ports: PipelinePorts) -> dict[str, str]:
+    generator = {"generator": ports.generator_fingerprint} if ports.generator_fingerprint else {}
+    return {"embedder": ports.embedder_fingerprint} | generator
+
+
+class KnownVectors(MemoryCache):
+    """The cache of one process, beginning with known vectors."""
+
+    def __init__(self, vectors: Mapping[str, FloatArray]) -> None:
+        super().__init__()
+        self._vectors.update(vectors)
