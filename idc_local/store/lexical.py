@@ -6,9 +6,13 @@ itself would build (method "lucene", k1 1.5, b 0.75).
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,6 +25,22 @@ K1 = 1.5
 B = 0.75
 DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
 VOCABULARY, PARAMETERS = "vocab.index.json", "params.index.json"
+
+
+UNUSED = ("scipy", "numba", "jax", "tqdm", "huggingface_hub")
+"""What bm25s imports where it can, though nothing here uses it: most of a short command's time."""
+
+
+def _bm25s() -> ModuleType:
+    """The library, without its optional parts; with them if other threads might be importing those just now."""
+    hidden = [name for name in UNUSED if name not in sys.modules and threading.active_count() == 1]
+    absent: dict[str, Any] = dict.fromkeys(hidden)
+    sys.modules.update(absent)
+    try:
+        return import_module("bm25s")
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +97,6 @@ def bm25_scores(counts: TermCounts) -> FloatArray:
 
 def write_bm25(writer: BlockWriter, counts: TermCounts) -> None:
     """Writes the files of a bm25s index, in bm25s's own format."""
-    import bm25s
-
     pointers = np.zeros(len(counts.vocabulary) + 1, dtype=np.int64)
     np.cumsum(np.bincount(counts.terms, minlength=len(counts.vocabulary)), out=pointers[1:])
     writer.array(DATA, bm25_scores(counts))
@@ -96,7 +114,7 @@ def write_bm25(writer: BlockWriter, counts: TermCounts) -> None:
             "dtype": "float32",
             "int_dtype": "int32",
             "num_docs": counts.lengths.shape[0],
-            "version": bm25s.__version__,
+            "version": _bm25s().__version__,
             "backend": "numpy",
         },
     )
@@ -114,11 +132,9 @@ class LexicalFile:
         self._last: tuple[tuple[int, ...], FloatArray] | None = None
 
     def _load(self, folder: Path) -> None:
-        import bm25s
-
         for name in (INDPTR, VOCABULARY, PARAMETERS):
             self._folder.file(name).require_all()
-        index = bm25s.BM25.load(folder, mmap=True, show_progress=False)
+        index = _bm25s().BM25.load(folder, mmap=True, show_progress=False)
         if index.scores["num_docs"] != self._rows:
             raise damaged(folder / PARAMETERS, f"it is about {index.scores['num_docs']} rows")
         self._index = index

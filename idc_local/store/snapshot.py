@@ -40,9 +40,9 @@ class Snapshot(Rows):
         self._files = BlockFolder(place, entries_below(manifest, ""))
         self._files.check_sizes()
         super().__init__(read_documents(self._files), open_segments(folder, manifest))
-        bm25 = BlockFolder(place / BM25, entries_below(manifest, f"{BM25}/"))
-        bm25.check_sizes()
-        self._lexical = LexicalFile(bm25, self.size) if self.size else None
+        self._bm25 = BlockFolder(place / BM25, entries_below(manifest, f"{BM25}/"))
+        self._bm25.check_sizes()
+        self._terms: LexicalFile | None = None
         self._db = open_for_reading(folder)
 
     @classmethod
@@ -69,8 +69,9 @@ class Snapshot(Rows):
             os.close(self._descriptor)
             self._descriptor = -1
             # Mapped files hold descriptors of their own; what was handed out keeps its own file mapped.
-            self._files.close()
-            self._segments, self._lexical = [], None
+            for files in (self._files, self._bm25):
+                files.close()
+            self._segments, self._terms = [], None
 
     def __enter__(self) -> Self:
         return self
@@ -129,15 +130,18 @@ class Snapshot(Rows):
 
     def lexical(self, terms: Sequence[str], k: int, allowed: BoolArray | None = None) -> Top:
         """The best rows by BM25, scores above zero only."""
-        if self._lexical is None:
+        if not self.size:
             return np.zeros(0, np.float32), np.zeros(0, np.int64)
-        return self._lexical.top(terms, k, allowed)
+        return self._lexical().top(terms, k, allowed)
 
     def lexical_scores(self, terms: Sequence[str], rows: IntArray) -> FloatArray:
         """float32 [len(rows)]: BM25 of the rows."""
-        if self._lexical is None:
-            return np.zeros(len(rows), np.float32)
-        return self._lexical.scores(terms)[rows]
+        return self._lexical().scores(terms)[rows] if self.size else np.zeros(0, np.float32)
+
+    def _lexical(self) -> LexicalFile:
+        if self._terms is None:
+            self._terms = LexicalFile(self._bm25, self.size)
+        return self._terms
 
     def chunk_vectors(self, rows: IntArray) -> FloatArray:
         """float32 [len(rows), d], unit rows."""
