@@ -145,12 +145,19 @@ def _frequencies(vocabulary: Mapping[str, int], texts: Sequence[Sequence[str]]) 
     return found
 
 
-def rank_all(asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever) -> list[Ranking]:
-    """The ranking of each question over its candidates."""
-    return [_rank(question, asked, index, scores, retriever) for question in range(len(asked.terms))]
+def rank_all(
+    asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever, depth: int = DEPTH
+) -> list[Ranking]:
+    """The ranking of each question over its candidates, with the best spans of the first ``depth`` chunks."""
+    ranked = []
+    for question in range(len(asked.terms)):
+        rows = _rank(question, asked, index, scores, retriever)
+        best = tuple(_best_span(question, row, index, scores) for row in rows[:depth].tolist())
+        ranked.append(Ranking(rows, best))
+    return ranked
 
 
-def _rank(question: int, asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever) -> Ranking:
+def _rank(question: int, asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever) -> IntArray:
     scope = int(asked.scope[question])
     allowed = np.ones(len(index.chunks), dtype=np.bool_) if scope < 0 else index.passages.document == scope
     rows = _candidates(question, allowed, scores, retriever)
@@ -161,9 +168,8 @@ def _rank(question: int, asked: Asked, index: ChunkIndex, scores: Scores, retrie
         lexical=scores.lexical[question, rows],
     )
     fused = np.round(fuse(signals, retriever.weights).astype(np.float64), 6)
-    ranked = rows[np.lexsort((scores.id_rank[rows], -fused))]
-    best = tuple(_best_span(question, row, index, scores) for row in ranked[:DEPTH].tolist())
-    return Ranking(ranked, best)
+    ranked: IntArray = rows[np.lexsort((scores.id_rank[rows], -fused))]
+    return ranked
 
 
 def _best_span(question: int, row: int, index: ChunkIndex, scores: Scores) -> tuple[int, int, int]:
