@@ -23,7 +23,10 @@ def main() -> NoReturn:
 
 
 def prepare_streams() -> None:
-    """Makes output UTF-8 whatever the locale says, with escapes for what UTF-8 cannot hold."""
+    """Makes output UTF-8 whatever the locale says, with escapes for what UTF-8 cannot hold; opens what was closed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as the process lasts
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

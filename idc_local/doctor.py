@@ -110,9 +110,9 @@ def _processor(machine: Machine) -> Check:
 def _threads(machine: Machine) -> Check:
     asked = machine.environ.get("OMP_NUM_THREADS", "")
     if asked.isascii() and asked.isdigit() and int(asked) > machine.processors:
-        detail = f"{asked} threads for {machine.processors} processors slow each other down"
+        detail = f"{asked} threads slow each other down on {machine.processors} processors"
         return Check("threads", "warn", detail, "unset OMP_NUM_THREADS IDC_THREADS")
-    return Check("threads", "ok", f"{asked or machine.processors} threads, {machine.processors} processors")
+    return Check("threads", "ok", f"threads: {asked or machine.processors}, processors: {machine.processors}")
 
 
 def _environment(machine: Machine) -> Iterator[Check]:

@@ -121,6 +121,8 @@ class FakeRuntime:
     settings: Settings | None = None
     progress: Progress | None = None
     calls: list[tuple[Any, ...]] = field(default_factory=list)
+    size: int = 2
+    generation: int = 4
 
     def _called(self, *call: Any) -> None:
         self.calls.append(call)

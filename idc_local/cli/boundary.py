@@ -23,13 +23,25 @@ BROKEN_PIPE = 141
 def run(call: Callable[[], object], app: App) -> int:
     """Runs a command line and returns its exit code; never raises."""
     try:
-        call()
+        code = _run(call, app)
         sys.stdout.flush()
+    except BrokenPipeError:
+        code = BROKEN_PIPE
+    except OSError as error:
+        code = _fail(app, f"cannot write the output: {error.strerror}", "check where stdout goes", 2)
+    else:
+        return code
+    _silence_stdout()
+    return code
+
+
+def _run(call: Callable[[], object], app: App) -> int:
+    try:
+        call()
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except BrokenPipeError:
-        _silence_stdout()
-        return BROKEN_PIPE
+        raise
     except (KeyboardInterrupt, click.Abort):
         return _fail(app, "interrupted", "run it again; what was finished is kept", INTERRUPTED)
     except click.ClickException as error:
@@ -46,7 +58,7 @@ def run(call: Callable[[], object], app: App) -> int:
 
 def _fail(app: App, what: str, hint: str, code: int) -> int:
     what = safe(what.strip()).rstrip(".")
-    with suppress(BrokenPipeError):
+    with suppress(OSError):
         if app.debug:
             write(traceback.format_exc(), err=True)
         end = "" if what.endswith(("?", "!")) else "."
@@ -63,6 +75,6 @@ def _usage_hint(error: click.ClickException) -> str:
 
 
 def _silence_stdout() -> None:
-    """Lets the interpreter flush what is left into nothing when it ends."""
+    """Lets the interpreter flush into nothing, when it ends, what could not be written."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,7 +12,7 @@ import click
 
 from idc_local.cli.output import Result
 from idc_local.cli.parameters import intents_option, objective_option, strategy_option, target_option
-from idc_local.cli.progress import duration, quantity
+from idc_local.cli.progress import counted, duration, quantity
 from idc_local.cli.schema import report_item, skip_item
 from idc_local.cli.session import Command, Session, examples
 from idc_local.cli.terminal import Screen
@@ -99,8 +99,8 @@ def counts_line(counts: dict[str, Any]) -> str:
 
 def _notes(session: Session, report: IndexReport) -> None:
     _tell_skips(session, report.skipped)
-    empty = f", {report.empty} of the files empty" if report.empty else ""
-    session.note(f"{report.chunks} passages and {report.intents} questions made{empty}")
+    empty = f", {counted(report.empty, 'file')} empty" if report.empty else ""
+    session.note(f"{counted(report.chunks, 'passage')} and {counted(report.intents, 'question')} made{empty}")
     for note in report.notes:
         session.note(f"note: {note}")
     for stage, seconds in report.seconds.items():
@@ -129,5 +129,5 @@ def _forecast(session: Session, options: IndexArguments, wanted: IndexOptions) -
 
 
 def _forecast_lines(forecast: Forecast) -> Iterator[str]:
-    yield f"{forecast.files} files to read ({quantity(forecast.bytes, 'B')})"
+    yield f"{counted(forecast.files, 'file')} to read ({quantity(forecast.bytes, 'B')})"
     yield f"about {duration(forecast.seconds)} and {quantity(forecast.disk_bytes, 'B')} of disk"

@@ -129,6 +129,11 @@ def quantity(amount: int, unit: str) -> str:
     return f"{size:.0f} {prefixes[0]}" if prefixes[0] == "B" else f"{size:.1f} {prefixes[0]}"
 
 
+def counted(amount: int, noun: str) -> str:
+    """An amount of things, the noun in the plural unless there is one."""
+    return f"{amount:,} {noun}{'' if amount == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
     """A time span for people."""
     if seconds < 60:

@@ -81,6 +81,7 @@ def _search_one(session: Session, options: SearchArguments, text: str) -> None:
     if not text.strip():
         raise UsageError("the query is empty", hint='idc-local search "your question"')
     with session.runtime.searcher() as searcher:
+        session.detail(f"{searcher.size} passages, generation {searcher.generation}")
         found = _ask(session, searcher, text, options)
     session.close()
     session.emit(search_result(text, found, explain=options.explain))
@@ -97,7 +98,7 @@ def _ask(
 
     plain = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     hits = searcher.search(Query(plain, wanted or options.filter, name), options.k)
-    return excerpts(hits, session.runtime.document_text, lines=options.context, budget=options.max_chars)
+    return excerpts(hits, session.document_text, lines=options.context, budget=options.max_chars)
 
 
 def excerpt_item(excerpt: Excerpt) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -112,6 +112,11 @@ class Session:
         """Names what ``--format json`` prints beside the error, should the command fail from here on."""
         if self.wants_json:
             self.app.failure = partial
+
+    @cached_property
+    def document_text(self) -> Callable[[str], str]:
+        """Extracted text by document id; the last few are kept."""
+        return lru_cache(maxsize=16)(self.runtime.document_text)
 
     def stop(self, code: int) -> NoReturn:
         """Ends the command with an exit code; what there is to say has been said."""
@@ -220,7 +225,11 @@ class Command(click.Command):
 
 
 def set_threads(threads: int) -> None:
-    """Tells numeric libraries how many threads to use; they look when they are imported."""
+    """Tells numeric libraries how many threads to use, and to sleep between their tasks, before they are imported.
+
+    Threads that spin while they wait slow everything down as soon as another program wants the processor.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     count = str(threads or available_threads())
     for name in THREAD_VARIABLES:
         if threads:

@@ -89,6 +89,39 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert (process.returncode, noise) == (141, b"")
 
 
+def test_output_that_cannot_be_written_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "idc_local", "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+    assert result.returncode == 2
+    assert result.stderr.startswith(b"error: ")
+    assert b"No space left on device" in result.stderr
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_closed_streams_are_no_error() -> None:
+    command = f"{sys.executable} -m idc_local --help <&- >&- 2>&-"
+    result = subprocess.run(["sh", "-c", command], env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    assert result.returncode == 0
+
+
+def test_a_terminal_gets_emphasis_and_wrapping() -> None:
+    code = SCRIPTED.format(body="pass")
+    main, side = os.openpty()
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "24", "NO_COLOR": ""}
+    with os.fdopen(side, "wb") as out, os.fdopen(main, "rb", buffering=0) as screen:
+        subprocess.run([sys.executable, "-c", code, "search", "pump", "-k", "1"], stdout=out, env=environ, check=True)
+        shown = screen.read(4096).decode().replace("\r\n", "\n")
+    assert "\x1b[1mdocs/pump.md:1\x1b[0m" in shown
+    assert "   \x1b[1mThe pump needs oil.\x1b[0m\n" in shown
+    assert "\x1b[2m   answers: What does\x1b[0m\n\x1b[2m   the pump need?\x1b[0m\n" in shown
+
+
 def test_interrupt_ends_with_130() -> None:
     result = run("status", "-v", code=SCRIPTED.format(body="os.kill(os.getpid(), signal.SIGINT)"))
     assert result.returncode == 130
