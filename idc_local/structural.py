@@ -42,10 +42,15 @@ def segment_sliding(data: SegmentInput, text: str, limits: Limits, options: Stra
     size, target = _measure(units, limits, options)
     lowest: list[int] = units.lowest.tolist()
     windows: list[tuple[int, int]] = []
-    start = end = 0
-    while end < len(units):
+    start = last = 0
+    while last < len(units):
         end = _reach(lowest, size, start, target)
+        if end <= last:
+            # The limits cut this window short: it would only repeat the end of the one before.
+            start += 1
+            continue
         windows.append((start, end))
+        last = end
         start = min(bisect_left(size, size[start] + target / 2, start + 1), end)
     edges = units.bounds[np.array(windows, dtype=np.int64).reshape(-1, 2)]
     return Segmentation(edges)

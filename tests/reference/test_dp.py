@@ -194,3 +194,31 @@ def test_units_follow_glue_and_release_it_only_where_a_limit_asks() -> None:
         for end in range(1, len(bounds)):
             legal = [start for start in range(end) if holds(sentences, bounds[start], bounds[end], limits, most)]
             assert units.lowest[end] == min([*legal, end - 1])
+
+
+def test_reasons_name_the_best_other_gap_and_its_exact_loss() -> None:
+    rng = np.random.default_rng(13)
+    with_alternative = 0
+    for _ in range(60):
+        data = random_input(rng, int(rng.integers(4, 16)), 3)
+        limits = random_limits(rng)
+        weights = SegmentWeights(intent_relevance=0.5)
+        found = segment_calibrated(data, limits, weights, explained=True)
+        bounds = naive_bounds(data.sentences, limits, None)
+        chunk, cut = calibrated(data, bounds[1:-1], limits, weights)
+        every = legal_segmentations(data.sentences, bounds, limits, None)
+        edges = [0, *found.ranges[:, 1].tolist()]
+        for place, reason in enumerate(found.reasons, 1):
+            left, gap, right = edges[place - 1 : place + 2]
+            assert sum(reason.terms.values()) == pytest.approx(
+                chunk(left, gap) + cut(gap) + chunk(gap, right), abs=1e-9
+            )
+            moved = [[*edges[:place], to, *edges[place + 1 :]] for to in bounds if left < to < right and to != gap]
+            losses = [(found.score - total(other, chunk, cut), other[place]) for other in moved if other in every]
+            assert (reason.alternative is None) == (not losses)
+            if losses:
+                with_alternative += 1
+                assert reason.loss == pytest.approx(min(losses)[0], abs=1e-6)
+                assert (pytest.approx(reason.loss, abs=1e-6), reason.alternative) in losses
+                assert reason.loss > -1e-6
+    assert with_alternative > 50
