@@ -134,7 +134,7 @@ class FakeRuntime:
         return REPORT
 
     def forecast(self, roots: Sequence[Path], options: Any) -> Any:
-        from idc_local.indexing import Forecast
+        from idc_local.forecasting import Forecast
 
         self._called("forecast", roots, options)
         return Forecast(
