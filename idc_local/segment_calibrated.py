@@ -9,7 +9,8 @@ the target and their places follow the rest. Similarities are only ever compared
 z-scores, and each intent is paid exactly once, in the chunk that holds its evidence, so no cosine threshold exists
 and any constant in an embedder's cosines cancels.
 
-Gap features depend on the document alone; ``gap_features`` computes them once and any number of weights can be tried.
+Gap features depend on the document alone: ``prepare_gaps`` finds them once, and any number of weights can be tried
+with ``segment_prepared``.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class SegmentWeights:
     dip: of the z-score of the semantic dip across a gap; ``window``: sentences on each side that it compares.
     intent_cut: cost of a cut inside an intent's evidence span, for each such intent.
     intent_relevance: of the cosine between an intent and the chunk that holds its evidence.
-    centre: share of the mean over the document's gaps that is taken off each gap's structure and dip; with 1, text
+    centre: share of the mean structure of the document's gaps that is taken off each gap; with 1, text
         that is all paragraphs of one sentence is cut as often as text without any paragraphs.
     """
 
@@ -180,13 +181,35 @@ def _cut_terms(features: GapFeatures, weights: SegmentWeights) -> dict[str, Floa
     return {"structure": structure, "dip": dip, "intent": -weights.intent_cut * features.spans}
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedGaps:
+    """All of a document that does not depend on weights, for one dip window: cut it again at little cost."""
+
+    data: SegmentInput
+    units: Units
+    features: GapFeatures
+
+
+def prepare_gaps(data: SegmentInput, limits: Limits, window: int) -> PreparedGaps:
+    """Units under the hard limits, and the features of the gaps between them."""
+    units = build_units(data.sentences, limits)
+    return PreparedGaps(data, units, gap_features(data, units, window))
+
+
+def segment_prepared(
+    prepared: PreparedGaps, target_chars: int, weights: SegmentWeights, *, explained: bool = False
+) -> Segmentation:
+    """The best segmentation under the calibrated objective; ``weights.window`` is the one prepared with."""
+    units = prepared.units
+    objective = CalibratedObjective(prepared.data, units, prepared.features, weights, target_chars)
+    cuts, score = solve(units, objective)
+    reasons = explain(units, objective, cuts) if explained else ()
+    return Segmentation(ranges_of(units, cuts), score, reasons)
+
+
 def segment_calibrated(
     data: SegmentInput, limits: Limits, weights: SegmentWeights, *, explained: bool = False
 ) -> Segmentation:
     """The best segmentation under the calibrated objective within the hard limits."""
-    units = build_units(data.sentences, limits)
-    features = gap_features(data, units, weights.window)
-    objective = CalibratedObjective(data, units, features, weights, limits.target_chars)
-    cuts, score = solve(units, objective)
-    reasons = explain(units, objective, cuts) if explained else ()
-    return Segmentation(ranges_of(units, cuts), score, reasons)
+    prepared = prepare_gaps(data, limits, weights.window)
+    return segment_prepared(prepared, limits.target_chars, weights, explained=explained)
