@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from idc_local.store.blocks import BlockFolder, BlockWriter
-from idc_local.store.layout import SEGMENTS, FileEntry, Manifest, generation_folder, make_folder
+from idc_local.store.layout import DOCUMENTS, SEGMENTS, FileEntry, Manifest, generation_folder, make_folder
 from idc_local.store.lexical import merge_counts, write_bm25
 from idc_local.store.records import Edition
 from idc_local.store.segments import Segment, Truth, build_segment, segment_name
 from idc_local.types import IntArray, SourceRecord
 
-DOCUMENTS, SOURCES, BM25 = "documents.json", "sources.json", "bm25"
+SOURCES, BM25 = "sources.json", "bm25"
+FULL = 1 << 17
+"""Chunks from which on a segment is not merged any more; a new one holds at most so many."""
+
 SMALL = 256
 """Segments of fewer chunks are always merged."""
 
@@ -94,7 +97,7 @@ def read_documents(folder: BlockFolder) -> list[Placed]:
 
 
 def choose_segments(plan: Plan, old: Sequence[Segment]) -> tuple[list[int], list[Edition]]:
-    """Which old segments to keep, by number, and which editions go into a new one.
+    """Which old segments to keep, by number, and which editions go into new ones.
 
     A segment goes when most of it is of no use any more, and when it is no more than twice as large as what is new:
     so sizes grow geometrically and each chunk is rewritten a logarithmic number of times.
@@ -106,11 +109,25 @@ def choose_segments(plan: Plan, old: Sequence[Segment]) -> tuple[list[int], list
     fresh = sum(edition.chunks for edition in wanted.values() if edition.id not in covered)
     anything = any(edition not in covered for edition in wanted)
     for number in sorted(kept, key=lambda number: live[number]):
-        if anything and live[number] <= max(2 * fresh, SMALL):
+        if anything and live[number] <= max(2 * fresh, SMALL) and live[number] + fresh <= FULL:
             kept.remove(number)
             fresh += live[number]
     covered = {edition for number in kept for edition in old[number].members}
     return kept, [edition for edition, _ in plan.editions if edition.id not in covered]
+
+
+def _parts(editions: Sequence[Edition]) -> Iterator[list[Edition]]:
+    """The editions in runs of at most FULL chunks, at least one in each."""
+    part: list[Edition] = []
+    size = 0
+    for edition in editions:
+        if part and size + edition.chunks > FULL:
+            yield part
+            part, size = [], 0
+        part.append(edition)
+        size += edition.chunks
+    if part:
+        yield part
 
 
 class GenerationBuilder:
@@ -127,8 +144,7 @@ class GenerationBuilder:
         segments = [old[number] for number in kept]
         for segment in segments:
             self._link(segment)
-        if new:
-            segments.append(self._new_segment(new))
+        segments.extend(self._new_segment(part) for part in _parts(new))
         self._write_tables(plan, segments)
         return tuple(segment.folder.name for segment in segments), self._files
 

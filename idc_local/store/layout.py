@@ -39,6 +39,9 @@ MEND = "idc-local compact"
 REMAKE = "idc-local index PATH --rebuild"
 """The command that begins with an empty database."""
 
+DOCUMENTS = "documents.json"
+"""In each generation; readers lock it while they read."""
+
 DOOMED = ".removing-"
 """Prefix of a generation that is being removed: no reader can find it any more."""
 

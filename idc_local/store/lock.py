@@ -6,6 +6,7 @@ writer's lock file says who holds it, for people.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from idc_local.errors import StoreError, StoreLocked
 from idc_local.store.layout import (
+    DOCUMENTS,
     DOOMED,
     GENERATIONS,
     LOCK,
@@ -25,6 +27,8 @@ from idc_local.store.layout import (
     read_manifest,
     remove_tree,
 )
+
+NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 
 class WriterLock:
@@ -85,14 +89,14 @@ def _describe(path: Path) -> str:
 
 def hold_generation(folder: Path, generation: int) -> int | None:
     """Descriptor that keeps a generation on disk until it is closed; None if the generation is gone or going."""
-    place = generation_folder(folder, generation)
+    path = generation_folder(folder, generation) / DOCUMENTS
     try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        mine, named = os.fstat(descriptor), place.stat()
+        _share(descriptor)
+        mine, named = os.fstat(descriptor), path.stat()
         if (mine.st_dev, mine.st_ino) == (named.st_dev, named.st_ino):
             return descriptor
     except (BlockingIOError, FileNotFoundError):
@@ -104,12 +108,22 @@ def hold_generation(folder: Path, generation: int) -> int | None:
     return None
 
 
+def _share(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        # Where there are no locks there is no writer either, so that nothing can be removed.
+        if error.errno not in NO_LOCKS:
+            raise
+
+
 def remove_generation(folder: Path, generation: int) -> bool:
     """Removes a generation that nobody reads; False where somebody does."""
     place = generation_folder(folder, generation)
     try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(place / DOCUMENTS, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
+        remove_tree(place)
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -147,6 +161,6 @@ def hold_current(folder: Path) -> tuple[Manifest, int]:
         # The generation went between the two steps: then there is a newer one.
         newer = read_manifest(folder)
         if newer is None or newer.generation == manifest.generation:
-            raise damaged(generation_folder(folder, manifest.generation), "it is missing")
+            raise damaged(generation_folder(folder, manifest.generation) / DOCUMENTS, "it is missing")
         manifest = newer
     raise missing_index(folder)

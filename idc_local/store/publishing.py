@@ -12,8 +12,9 @@ from idc_local.errors import StoreCorrupt
 from idc_local.fingerprint import digest
 from idc_local.store import caches, records
 from idc_local.store.codec import Json
-from idc_local.store.generation import DOCUMENTS, GenerationBuilder, Plan, open_segments
+from idc_local.store.generation import GenerationBuilder, Plan, open_segments
 from idc_local.store.layout import (
+    DOCUMENTS,
     GENERATIONS,
     FileEntry,
     Manifest,

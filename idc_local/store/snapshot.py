@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -207,7 +208,8 @@ class Snapshot(Rows):
             raise NothingFound(f"no document has the id {document_id}", hint="idc-local status -v lists documents")
         with sql_errors(self._folder):
             text = decode_text(read_part(self._folder, self._db, placed.edition, "text"))
-            return decode_document(read_part(self._folder, self._db, placed.edition, "document"), text)
+            found = decode_document(read_part(self._folder, self._db, placed.edition, "document"), text)
+        return replace(found, path=placed.paths[0])
 
     def document_text(self, document_id: str) -> str:
         """The extracted text of a document."""

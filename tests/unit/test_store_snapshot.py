@@ -80,6 +80,8 @@ def test_documents_come_back_whole(folder: Path) -> None:
         document = make_indexed(ONE, "b.txt").document
         assert snapshot.document(document.id) == document
         assert snapshot.document_text(document.id) == ONE
+        other = make_indexed(TWO, "a.txt").document
+        assert snapshot.document(other.id) == other, "under its first path"
         with pytest.raises(NothingFound):
             snapshot.document_text("unknown")
 
@@ -148,7 +150,7 @@ def test_failing_to_open_leaves_no_descriptor_behind(folder: Path) -> None:
 
 def test_a_missing_generation_is_named(folder: Path) -> None:
     (folder / "generations" / "1").rename(folder / "generations" / "elsewhere")
-    with pytest.raises(StoreCorrupt, match="generations/1 is damaged: it is missing"):
+    with pytest.raises(StoreCorrupt, match=r"generations/1/documents\.json is damaged: it is missing"):
         Snapshot.open(folder)
 
 
