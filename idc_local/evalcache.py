@@ -99,7 +99,7 @@ def _read_or_drop(path: Path, read: Callable[[Path], Mapping[str, T]]) -> dict[s
 
 
 def _vector_part(path: Path) -> Mapping[str, FloatArray]:
-    with np.load(path, allow_pickle=False) as part:
+    with path.open("rb") as source, np.load(source, allow_pickle=False) as part:
         keys, vectors = part["keys"], part["vectors"]
         if vectors.dtype != np.float32 or vectors.ndim != 2:
             raise ValueError("not float32 rows")

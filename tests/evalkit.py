@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ from idc_local.datasets import Dataset, load_dataset
 from idc_local.evaluating import open_preparation
 from idc_local.evaluation.grid import EvaluationOptions
 from idc_local.evaluation.prepare import PreparedSet, prepare_set
-from idc_local.ports import Embedder, TextGenerator, TokenCounter
+from idc_local.ports import Embedder, GenerationRequest, TextGenerator, TokenCounter
 from idc_local.runtime import MemoryCache, Runtime
-from tests.fakes import HashEmbedder, ScriptedGenerator, WordCounter
+from tests.fakes import HashEmbedder, WordCounter
 
 TOPICS: Mapping[str, Sequence[str]] = {
     "pumps": ("impeller", "bearing", "casing", "gasket", "motor", "strainer"),
@@ -28,6 +29,23 @@ TOPICS: Mapping[str, Sequence[str]] = {
     "tides": ("moon", "harbour", "current", "gauge", "estuary", "spring"),
 }
 """Documents and what each of their paragraphs is about."""
+
+
+class AskingGenerator:
+    """TextGenerator: two questions about each part that a window has a chapter on."""
+
+    fingerprint = "asking-generator"
+
+    def generate(self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str) -> list[str]:
+        """One reply a request."""
+        return [self._reply(request.prompt) for request in requests]
+
+    def _reply(self, prompt: str) -> str:
+        parts = re.findall(r"handbook of (\w+) has a chapter on the (\w+)", prompt)
+        return "\n".join(
+            f"- How long does the {part} of {topic} last in use?\n- Who knows the {part} of these {topic}?"
+            for topic, part in parts
+        )
 
 
 class FakeModelsRuntime(Runtime):
@@ -40,7 +58,7 @@ class FakeModelsRuntime(Runtime):
         return HashEmbedder(fingerprint=files.fingerprint)
 
     def _generator(self, files: ModelFiles) -> TextGenerator:
-        return ScriptedGenerator()
+        return AskingGenerator()
 
     def _counter(self) -> TokenCounter:
         return WordCounter()

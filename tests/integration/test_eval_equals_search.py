@@ -36,7 +36,7 @@ def index_of(folder: Path, strategy: str, intents: str) -> None:
     [
         ("intent", "model", "corpus", RankingWeights()),
         ("fixed", "off", "corpus", RankingWeights()),
-        ("paragraph", "heuristic", "document", RankingWeights()),
+        ("paragraph", "model", "document", RankingWeights()),
         ("recursive", "model", "corpus", RankingWeights(intent=0.3, candidates=7)),
         ("sliding", "model", "document", RankingWeights(dense=0.3, lexical=0.7, candidates=2)),
     ],
