@@ -16,7 +16,7 @@ LAYERS: dict[str, int] = {
     **dict.fromkeys(
         [
             "ports", "fingerprint", "language", "sentences", "terms", "intents", "dp", "chunk_sums", "segment",
-            "segment_paper", "strategies", "ranking", "metrics", "filters", "chunks",
+            "segment_paper", "segment_calibrated", "structural", "coherence", "c99", "cluster", "strategies", "ranking", "metrics", "filters", "chunks",
             "abbreviations", "cutting",
         ],
         1,
