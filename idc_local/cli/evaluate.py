@@ -198,6 +198,8 @@ def _text(value: Mapping[str, Any]) -> Iterator[str]:
             yield f"{_set_title(value, name)}, retriever {retriever}"
             yield from table_lines([_row(line) for line in lines], TABLE)
             yield ""
+    if all(line["difference"] is None for line in value["results"]):
+        return
     yield f"diff: headline minus that of {value['protocol']['baseline']} at equal mean size, paired, [95 % interval]."
     yield "* the interval leaves out 0.  ~ the baseline has no chunks of that size; its nearest stands in."
 

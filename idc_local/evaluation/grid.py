@@ -54,6 +54,7 @@ class EvaluationOptions:
             UsageError: a name is unknown, a list empty, or a size impossible.
         """
         _check_names("strategy", self.strategies, tuple(STRATEGIES))
+        _check_names("baseline", (self.baseline,), tuple(STRATEGIES))
         _check_names("retriever", self.retrievers, RETRIEVERS)
         _check_names("intents", (self.intents,), INTENT_MODES)
         _check_names("objective", (self.cutting.objective,), OBJECTIVES)
