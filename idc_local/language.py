@@ -96,6 +96,8 @@ def _profile(lists: dict[str, str]) -> dict[str, frozenset[str]]:
 
 
 _PROFILES = {"latin": _profile(_WORDS), "ru": _profile(_CYRILLIC), "ar": _profile(_ARABIC)}
+FUNCTION_WORDS = {language: words for profile in _PROFILES.values() for language, words in profile.items()}
+"""Commonest function words by language, for languages that the lists tell apart."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 

@@ -9,8 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from idc_local.types import FloatArray, IntArray, Span
+
+BM25_K1, BM25_B = 1.2, 0.4
+"""Saturation and length normalisation of BM25 in the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,29 +22,55 @@ class RankingWeights:
     """Weights of the signals.
 
     dense, lexical: the fusion of the two normalised scores. sentence: share of the best sentence in the dense
-    score, the rest is the chunk vector's. intent: gain of the intent boost. candidates: how many rows each list
-    (chunks, intents, BM25) offers for exact scoring.
+    score, the rest is the chunk vector's. coverage: weight of the query's terms that a sentence holds, beside its
+    cosine. intent: gain of the intent boost. candidates: how many rows each list (chunks, intents, BM25) offers for
+    exact scoring.
     """
 
     dense: float = 0.6
     lexical: float = 0.4
-    sentence: float = 0.5
-    intent: float = 0.1
-    candidates: int = 200
+    sentence: float = 0.6
+    coverage: float = 0.5
+    intent: float = 0.0
+    candidates: int = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
     """Raw signals of c candidates for one query, each float32 [c].
 
-    dense: cosine with the chunk vector. sentence: cosine with the best sentence. intent: cosine with the best intent,
-    NaN where the chunk has none. lexical: BM25, 0 where no term matches.
+    dense: cosine with the chunk vector. sentence: evidence of the best sentence (``sentence_evidence``). intent:
+    cosine with the best intent, NaN where the chunk has none. lexical: BM25, 0 where no term matches.
     """
 
     dense: FloatArray
     sentence: FloatArray
     intent: FloatArray
     lexical: FloatArray
+
+
+def sentence_evidence(cosines: FloatArray, coverage: FloatArray, weights: RankingWeights) -> FloatArray:
+    """Evidence of each sentence, float32 [s]: its cosine with the query + 0.5 · its coverage of the query's terms."""
+    return np.asarray(cosines + np.float32(weights.coverage) * coverage, dtype=np.float32)
+
+
+def term_coverage(
+    hashes: npt.NDArray[np.uint32], offsets: IntArray, wanted: npt.NDArray[np.uint32], weights: FloatArray
+) -> FloatArray:
+    """Share of the query's term weight that each sentence holds, float32 [s], 0…1.
+
+    hashes: uint32 [p], the distinct terms of the sentences one after the other; offsets: int64 [s + 1] into them.
+    wanted, weights: hash and weight (idf · weight in the query) of the query's terms that the index knows.
+    """
+    count = offsets.shape[0] - 1
+    total = float(weights.sum())
+    if total <= 0.0 or not hashes.size:
+        return np.zeros(count, dtype=np.float32)
+    order = np.argsort(wanted, kind="stable")
+    place = np.minimum(np.searchsorted(wanted[order], hashes), wanted.size - 1)
+    gains = np.where(wanted[order][place] == hashes, weights[order][place], 0.0)
+    sums = np.concatenate([[0.0], np.cumsum(gains, dtype=np.float64)])
+    return np.asarray((sums[offsets[1:]] - sums[offsets[:-1]]) / total, dtype=np.float32)
 
 
 def segment_max(values: FloatArray, offsets: IntArray) -> FloatArray:

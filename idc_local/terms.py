@@ -1,6 +1,7 @@
 """Lexical terms for BM25: one tokenizer for texts and queries, in any script.
 
-* Words are NFKC-normalised, case-folded and stemmed in the text's language (Snowball).
+* Words are NFKC-normalised, case-folded and stemmed in the text's language (Snowball); its function words are left
+  out.
 * Identifiers are kept whole beside their parts: ``max_retry_count``, ``1.0.21``, ``real-time``, ``E-4012``, and the
   forms whose punctuation carries the meaning: ``C++``, ``C#``, ``.NET``, ``#775``.
 * Scripts written without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) become overlapping character bigrams.
@@ -12,10 +13,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from zlib import crc32
 
+import numpy as np
+import numpy.typing as npt
 import snowballstemmer
+
+from idc_local.language import FUNCTION_WORDS
 
 _STEMMERS = {
     "ar": "arabic",
@@ -49,6 +55,12 @@ _STEMMERS = {
     "yi": "yiddish",
 }
 
+_ENGLISH = (
+    "a an and are as at be but by for from had has have he her his i if in into is it its no not of on or she so such "
+    "that the their them then there these they this to was were will with what which who whom whose how when where "
+    "why does do did can could would should about than been being we you your our my me us him am any some all also "
+    "may might must shall"
+)
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -71,6 +83,12 @@ def normalise(text: str) -> str:
     if any("\u0600" <= char <= "\u06ff" for char in text):
         text = _ARABIC_MARKS.sub("", text).translate(_ARABIC_FORMS)
     return text
+
+
+_STOP_WORDS = {
+    language: frozenset(map(normalise, words))
+    for language, words in {**FUNCTION_WORDS, "en": frozenset(_ENGLISH.split())}.items()
+}
 
 
 @lru_cache(maxsize=64)
@@ -101,8 +119,10 @@ def _word_terms(word: str, language: str) -> Iterator[str]:
             yield word[:_MAX_TERM]
         elif len(parts[-1]) <= 2:
             parts = parts[:-1]
+    stop_words = _STOP_WORDS.get(language, frozenset())
     for part in parts:
-        yield _stem(part[:_MAX_TERM], language)
+        if part not in stop_words:
+            yield _stem(part[:_MAX_TERM], language)
 
 
 def lexical_terms(text: str, language: str) -> list[str]:
@@ -134,3 +154,8 @@ def query_terms(text: str, languages: Sequence[str]) -> list[str]:
     for language in dict.fromkeys(languages) or ["en"]:
         terms.update(dict.fromkeys(lexical_terms(text, language)))
     return list(terms)
+
+
+def term_hashes(terms: Iterable[str]) -> npt.NDArray[np.uint32]:
+    """uint32 [terms]: a 32-bit hash (CRC-32) of each term, by which the terms of sentences are kept."""
+    return np.array([crc32(term.encode("utf-8", "surrogatepass")) for term in terms], dtype=np.uint32)

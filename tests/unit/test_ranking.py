@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idc_local.ranking import RankingWeights, Signals, best_run, dense_score, fuse, min_max, segment_max, top_k
+from idc_local.ranking import (
+    RankingWeights,
+    Signals,
+    best_run,
+    dense_score,
+    fuse,
+    min_max,
+    segment_max,
+    sentence_evidence,
+    term_coverage,
+    top_k,
+)
 from idc_local.types import FloatArray
 
 
@@ -79,3 +90,20 @@ def test_best_run_is_the_maximum_sum(values: list[float], threshold: float) -> N
 
 def test_best_run_of_poor_sentences_is_the_best_one() -> None:
     assert best_run(floats(0.1, 0.3, 0.2), 0.9) == (1, 2)
+
+
+def test_coverage_by_hand() -> None:
+    hashes = np.array([7, 9, 9, 3], dtype=np.uint32)
+    offsets = np.array([0, 2, 2, 4])
+    wanted = np.array([9, 5, 3], dtype=np.uint32)
+    assert term_coverage(hashes, offsets, wanted, floats(2, 1, 1)).tolist() == [0.5, 0.0, 0.75]
+
+
+def test_coverage_without_known_terms_is_zero() -> None:
+    nothing = np.zeros(0, dtype=np.uint32)
+    assert term_coverage(np.array([7], dtype=np.uint32), np.array([0, 1]), nothing, floats()).tolist() == [0.0]
+
+
+def test_evidence_adds_coverage_to_the_cosine() -> None:
+    found = sentence_evidence(floats(0.2, 0.4), floats(1.0, 0.0), RankingWeights(coverage=0.5))
+    assert found.tolist() == pytest.approx([0.7, 0.4])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
 import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idc_local.terms import lexical_terms, normalise, query_terms
+from idc_local.terms import lexical_terms, normalise, query_terms, term_hashes
 
 
 @pytest.mark.parametrize(
@@ -40,8 +42,20 @@ def test_sentence_marks_are_not_part_of_a_word() -> None:
 
 
 def test_possessive_and_contracted_endings_are_dropped() -> None:
-    assert lexical_terms("the pump's float", "en") == ["the", "pump", "float"]
-    assert lexical_terms("the pump’s float", "en") == ["the", "pump", "float"]
+    assert lexical_terms("the pump's float", "en") == ["pump", "float"]
+    assert lexical_terms("the pump’s float", "en") == ["pump", "float"]
+
+
+def test_function_words_of_the_language_are_left_out() -> None:
+    assert lexical_terms("What is the oil for?", "en") == ["oil"]
+    assert lexical_terms("Die Pumpe ist nicht an", "de") == ["pump"]
+    assert lexical_terms("Die Pumpe ist nicht an", "en") == ["die", "pump", "ist", "nicht"]
+    assert lexical_terms("على أن المضخة", "ar") == lexical_terms("المضخة", "ar")
+
+
+def test_hashes_are_crc32() -> None:
+    assert term_hashes(["pump", "float"]).tolist() == [zlib.crc32(b"pump"), zlib.crc32(b"float")]
+    assert term_hashes([]).shape == (0,)
 
 
 def test_unspaced_scripts_become_bigrams() -> None:

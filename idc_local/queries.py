@@ -1,0 +1,87 @@
+"""What a query asks: its clauses, the words that matter, and the vector it is searched with.
+
+A long query often sets a scene before it asks ("Highlight the parts of this contract about X. Details: …"). The last
+clause with enough content asks; what came before counts less. Layer 1, pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from idc_local.terms import query_terms
+from idc_local.types import FloatArray
+
+CONTENT_TERMS = 3
+"""Distinct terms that a clause needs to ask by itself; with fewer, the clause before it asks too."""
+SHORT_CLAUSE = 12
+"""Characters below which a piece is no clause."""
+SCENE_TERM = 0.2
+"""Weight of a term that only occurs before the asking clauses."""
+ASKING = 0.75
+"""Share of the asking clauses in the query's vector; the rest is the whole query's."""
+
+_CLAUSE_END = re.compile(r"(?<=[;:?!；：？！。])\s*|(?<=\.)\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """A query ready to be asked: ``texts`` are the whole query and, where it has a scene, its asking clauses.
+
+    terms: weight of each distinct lexical term, in order of its first place.
+    """
+
+    texts: tuple[str, ...]
+    terms: Mapping[str, float]
+
+
+def parse_query(text: str, languages: Sequence[str]) -> ParsedQuery:
+    """The query's asking clauses and the weights of its terms, for an index that holds ``languages``.
+
+    >>> parsed = parse_query("This is about the cellar pump. Which alarm sounds when the float sticks?", ["en"])
+    >>> parsed.texts[1:]
+    ('Which alarm sounds when the float sticks?',)
+    >>> parsed.terms
+    {'cellar': 0.2, 'pump': 0.2, 'alarm': 1.0, 'sound': 1.0, 'float': 1.0, 'stick': 1.0}
+    """
+    clauses = split_clauses(text)
+    first = _first_asking(clauses, languages)
+    asking = query_terms(" ".join(clauses[first:]), languages)
+    scene = query_terms(" ".join(clauses[:first]), languages)
+    weights = dict.fromkeys(scene, SCENE_TERM) | dict.fromkeys(asking, 1.0)
+    return ParsedQuery((text, *(clauses[first:] if first else ())), weights)
+
+
+def split_clauses(text: str) -> list[str]:
+    """Clauses of a query; pieces of fewer than 12 characters are left out, unless nothing else is there."""
+    pieces = [piece.strip() for piece in _CLAUSE_END.split(text)]
+    return [piece for piece in pieces if len(piece) >= SHORT_CLAUSE] or [text]
+
+
+def _first_asking(clauses: Sequence[str], languages: Sequence[str]) -> int:
+    """Number of the first of the last clauses that together hold enough terms."""
+    first = len(clauses) - 1
+    while first > 0 and len(query_terms(" ".join(clauses[first:]), languages)) < CONTENT_TERMS:
+        first -= 1
+    return first
+
+
+def query_vector(parsed: ParsedQuery, encode: Callable[[Sequence[str]], FloatArray]) -> FloatArray:
+    """Unit vector of the query, float32 [d]: unit(0.75 · mean of the asking clauses + 0.25 · whole query).
+
+    ``encode``: texts → float32 [n, d], unit rows.
+    """
+    return merged_vector(encode(parsed.texts))
+
+
+def merged_vector(vectors: FloatArray) -> FloatArray:
+    """The same from the vectors of ``ParsedQuery.texts``, float32 [1 + clauses, d]."""
+    if vectors.shape[0] == 1:
+        return vectors[0]
+    asking = vectors[1:].mean(axis=0)
+    asking /= max(float(np.linalg.norm(asking)), 1e-12)
+    mixed = ASKING * asking + (1.0 - ASKING) * vectors[0]
+    return np.asarray(mixed / max(float(np.linalg.norm(mixed)), 1e-12), dtype=np.float32)
