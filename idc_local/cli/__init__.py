@@ -28,7 +28,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "intents": ("intents", "Predict the questions that a file, or the index, answers."),
     "show": ("show", "Print one passage, or the text of its document."),
     "status": ("status", "Say what the index holds and what made it."),
-    "verify": ("status", "Check the index, and the files it was made from."),
+    "verify": ("status", "Check that the index is whole."),
     "remove": ("upkeep", "Take a file or folder out of the index."),
     "forget": ("upkeep", "Remove a document and every trace of it, and prove it."),
     "compact": ("upkeep", "Give back the disk space of what was removed."),

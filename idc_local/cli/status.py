@@ -87,8 +87,8 @@ class VerifyArguments:
     options=VerifyArguments,
     epilog=examples("idc-local verify", "idc-local verify --deep --format json"),
 )
-@click.option("--deep", is_flag=True, help="Also read every source file again and compare.")
+@click.option("--deep", is_flag=True, help="Also read every byte, text, span and vector.")
 def verify_command(session: Session, options: VerifyArguments) -> None:
-    """Check that every file of the index is what its manifest says; exit code 1 if any check fails."""
+    """Check that the index is whole and what its manifest says; exit code 1 if any check fails."""
     session.expect(checks=[])
     report_checks(session, session.runtime.verify(options.deep))
