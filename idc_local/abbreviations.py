@@ -13,7 +13,7 @@ _ALWAYS = {
     "": "al e.g i.e cf vs viz approx ca resp incl excl",
     "en": "Mr Mrs Ms Dr Prof Rev Hon Gov Sen Rep Gen Col Maj Capt Lt Sgt Cpl Messrs Mt St Ft eds Inst Univ Dept Assn "
     "Bros max min avg est Adm Supt Pres",
-    "de": "bzw vgl z.B d.h u.a Dr Prof Hr Fr Dipl Ing Nr Abs Art Kap Bd Str geb gest evtl ggf inkl zzgl Mio Mrd Tel "
+    "de": "bzw vgl z.B d.h u.a Dr Prof Hr Fr Dipl Ing Dipl.-Ing Nr Abs Art Kap Bd Str geb gest evtl ggf inkl zzgl Mio Mrd Tel "
     "Abb Aufl Hrsg Jh sog Anm",
     "fr": "Mme Mlle MM Dr Pr env p.ex éd vol chap art fig no",
     "es": "Sr Sra Srta Dr Dra D Dña Ud Uds pág págs cap fig núm art p.ej aprox",
@@ -31,7 +31,7 @@ _BEFORE_NUMBERS = (
 
 _OPENING = r"(?:^|[\s(\[{\"'“”„‘’«/–—-])"
 _LAST_WORD = re.compile(r"[^\s(\[{\"'“”„‘’«/]*\.(?=\s*\Z)")
-_COUNTED = re.compile(rf"{_OPENING}(?:{'|'.join(_BEFORE_NUMBERS.split())})\.\s*\Z", re.I)
+_COUNTED = re.compile(rf"{_OPENING}(?:{'|'.join(_BEFORE_NUMBERS.split())})\s?\.\s*\Z", re.I)
 _NUMBER = re.compile(r"[(\[]?(?:\d|[IVXLC]+\b|[A-Z]\b)")
 _SECTION = re.compile(r"§\s*\d+[a-z]?(?:\.\d+)*\.\s*\Z")
 _ENUMERATOR = re.compile(r"\s*\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxIVX]{1,5})[.)]\s*\Z")
@@ -43,7 +43,10 @@ _ORDINAL = re.compile(
 _QUOTED_QUESTION = re.compile(r"[?!…][\"'”’»)\]]+\s*\Z|[\"'”’»]\s*\Z")
 _JAPANESE_QUOTE = re.compile(r"[。！？][」』]\s*\Z")
 _OVERLOOKED = re.compile(r"[.!?][)\]]\s+(?=[\"“‘(\[]?[^\W\d_a-z])")
+_NOTE = re.compile(r"\[[^\[\]\n]{1,40}\]\s*")
 _WORD = re.compile(r"\w")
+_CONTINUING = frozenset(",;:)]}，；：、）」』】”’»")
+_CLINGING = frozenset("-/_@\\<=&%")
 
 
 def _words(language: str) -> frozenset[str]:
@@ -59,6 +62,12 @@ def repaired(text: str, spans: list[Span], language: str) -> list[Span]:
     words = _LISTS.get(language, _FALLBACK)
     result: list[Span] = []
     for span in spans:
+        note = _NOTE.match(text, span.start, span.end) if result and not text[span.start - 1].isspace() else None
+        if note is not None:
+            result[-1] = Span(result[-1].start, note.end())
+            span = Span(note.end(), span.end)
+        if span.start == span.end:
+            continue
         if result and _belongs(text, result[-1], span, words, language):
             result[-1] = Span(result[-1].start, span.end)
         else:
@@ -84,7 +93,11 @@ def _belongs(text: str, before: Span, after: Span, words: frozenset[str], langua
         return True
     if before.end - before.start < 12 and _ENUMERATOR.fullmatch(text, before.start, before.end):
         return True
+    if head[0] in _CONTINUING:
+        return True
     if head[0].islower() and _QUOTED_QUESTION.search(tail):
+        return True
+    if head[0] in _CLINGING and not tail[-1].isspace():
         return True
     if _JAPANESE_QUOTE.search(tail) and head[0] in "とっ":
         return True
@@ -95,7 +108,7 @@ def _full_stop_belongs(tail: str, head: str, words: frozenset[str], language: st
     stripped = tail.rstrip()
     if not stripped.endswith("."):
         return False
-    if len(stripped) == len(tail) and (head[0].isalnum() or head[0] in "-/_"):
+    if len(stripped) == len(tail) and head[0].isalnum():
         return True
     last = _LAST_WORD.search(tail)
     if last is not None and last[0][:-1] in words:

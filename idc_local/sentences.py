@@ -22,6 +22,7 @@ from idc_local.ports import TokenCounter
 from idc_local.types import Block, BlockKind, Document, Limits, Sentences, Span, Structure
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_VISIBLE = re.compile(r"\S")
 _WORD = re.compile(r"\w")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HARD_BREAK = {
@@ -107,10 +108,17 @@ def _starts(text: str, block: Block, media_type: str, language: str) -> list[int
 
 def _sentence_starts(text: str, start: int, end: int, language: str) -> list[int]:
     found = get_sentence_boundaries(language, text[start:end])
-    spans = [Span(start + part["start_index"], start + part["end_index"]) for part in found]
-    if len(spans) < 2:
+    if len(found) < 2:
         return [start]
+    starts = [start, *(_next_word(text, start + part["start_index"], end) for part in found[1:]), end]
+    spans = [Span(first, last) for first, last in pairwise(starts) if first < last]
     return [span.start for span in repaired(text, spans, language)]
+
+
+def _next_word(text: str, start: int, end: int) -> int:
+    """The first place from ``start`` that is no white space: what there is belongs to the sentence before."""
+    found = _VISIBLE.search(text, start, end)
+    return found.start() if found else end
 
 
 def _row_starts(text: str, block: Block) -> list[int]:

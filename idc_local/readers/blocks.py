@@ -52,9 +52,7 @@ def trimmed(text: str, start: int, end: int) -> Span:
     found = _NEAR.search(text, start, end)
     if found is None:
         return Span(start, start)
-    while text[end - 1].isspace():
-        end -= 1
-    return Span(found.start(), end)
+    return Span(found.start(), start + len(text[start:end].rstrip()))
 
 
 def with_headings(raw: Iterable[RawBlock]) -> tuple[Block, ...]:

@@ -8,17 +8,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from idc_local.readers.blocks import RawBlock, Source, build_document, line_starts, trimmed
 from idc_local.readers.decode import decode
+from idc_local.readers.text import text_blocks
 from idc_local.types import BlockKind, Document
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n|\r|\n)")
 _FRONT_END = {"---": re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.M), "+++": re.compile(r"^\+\+\+[ \t]*$", re.M)}
+_MARKUP = re.compile(r"[\\`*_\[\]<>&!]")
 _LONG_TITLE = 1000
+
+MAX_LINES = 200_000
+"""More lines are read as plain text: the parser takes up to a minute for a million, and no such file was written."""
+
 _LEAVES = {
     "paragraph_open": BlockKind.PARAGRAPH,
     "html_block": BlockKind.PARAGRAPH,
@@ -39,6 +46,12 @@ class _Leaf:
     title: str = ""
 
 
+@cache
+def _inline_parser() -> MarkdownIt:
+    return MarkdownIt("commonmark")
+
+
+@cache
 def _block_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark").enable("table")
     # Link definitions would vanish from the blocks, and nobody needs the inline parse of whole paragraphs.
@@ -57,7 +70,9 @@ class MarkdownReader:
         """The document in ``data``; raises InputError for binary data."""
         decoded = decode(data, path)
         source = Source(data, path, media_type, decoded.encoding)
-        return build_document(source, decoded.text, _blocks(decoded.text))
+        text = decoded.text
+        dense = text.count("\n") + text.count("\r") > MAX_LINES
+        return build_document(source, text, text_blocks(text) if dense else _blocks(text))
 
 
 READER = MarkdownReader()
@@ -126,9 +141,9 @@ def _leaves(tokens: list[Token]) -> Iterator[_Leaf]:
 
 def _title(content: str) -> str:
     """A heading's text without markup."""
-    if len(content) > _LONG_TITLE:
-        return content
-    tokens = MarkdownIt("commonmark").parseInline(content)
+    if len(content) > _LONG_TITLE or not _MARKUP.search(content):
+        return " ".join(content.split())
+    tokens = _inline_parser().parseInline(content)
     parts = [
         child.content if child.type in ("text", "code_inline", "image") else " "
         for token in tokens

@@ -1,6 +1,6 @@
 r"""The shapes of lines in plain text: hard wraps, list items, speaker turns and headings. Pure.
 
-A group is a run of lines without a blank line in it. The rules are conservative: a paragraph that is taken for a
+The rules are conservative: a paragraph that is taken for a
 heading does more harm than a heading that is taken for a paragraph.
 """
 
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from idc_local.readers.blocks import trimmed
-
+_VISIBLE_LINE = re.compile(r"\S(?:[^\r\n\f]*\S)?")
 _ITEM = re.compile(r"(?:[-*+•‣◦▪–·]|\(?(?:\d{1,3}|[a-z]|[ivxl]{1,5})[.)]|\((?:\d{1,3}|[A-Z])\))[ \t]+\S")
 _NUMBER = re.compile(r"(?:(?:Article|ARTICLE|Section|SECTION|Chapter|CHAPTER|§)[ \t]+)?(\d+(?:\.\d+)*|[IVXLC]+(?=\.))")
 _NUMBERED = re.compile(_NUMBER.pattern + r"[.):]?[ \t]+(?=[^\W\d_])")
@@ -25,22 +25,26 @@ _SENTENCE_END = re.compile(r"[.!?。！？…:;,，；：、][\"'”’»)\]」�
 _FINAL = re.compile(r"[.!?。！？…][\"'”’»)\]」』]*\Z")
 _CASELESS = re.compile(r"[\u0590-\u08ff\u0900-\u0e7f\u3040-\u9fff\uac00-\ud7af]")
 
-MAX_WRAP = 130
-"""Longest line, in characters, that may be a hard wrap."""
+_ENDS = frozenset('.!?:;。！？：；…"”’»)')
+
+MIN_WRAP, MAX_WRAP = 20, 130
+"""Shortest and longest width, in characters, at which a text may be hard-wrapped."""
+MAX_SHORT = 100
+"""Longest line of a run of short lines: verses, an address, fields."""
 MAX_ITEM = 400
 """Longest list item: a longer one is a numbered paragraph."""
 _MAX_HEADING = 90
+_MAX_FIRST = 150
 _MAX_TITLE = 60
 _MAX_TITLE_WORDS = 9
 _MIN_BODY = 80
 
 
 class Line(NamedTuple):
-    """A line without the white space around it; ``item`` where a list item begins."""
+    """A line without the white space around it."""
 
     start: int
     end: int
-    item: bool = False
 
     @property
     def size(self) -> int:
@@ -48,96 +52,145 @@ class Line(NamedTuple):
         return self.end - self.start
 
 
-Group = list[Line]
+class Group(NamedTuple):
+    """Lines that belong together: a paragraph, a list item or a heading.
+
+    ``tight``: a line of its own, though no blank line parts it from the next. ``item``: a list item.
+    """
+
+    lines: tuple[Line, ...]
+    tight: bool = False
+    item: bool = False
+
+    @property
+    def start(self) -> int:
+        """Where the first line starts."""
+        return self.lines[0].start
+
+    @property
+    def end(self) -> int:
+        """Where the last line ends."""
+        return self.lines[-1].end
 
 
-def groups_of(text: str, starts: Sequence[int]) -> Iterator[Group]:
-    """Runs of lines that no blank line and no form feed parts."""
-    group: Group = []
-    for number, start in enumerate(starts):
-        end = starts[number + 1] if number + 1 < len(starts) else len(text)
-        span = trimmed(text, start, end)
-        if group and (span.start == span.end or "\f" in text[group[-1].end : span.start]):
-            yield group
-            group = []
-        if span.start < span.end:
-            group.append(Line(span.start, span.end))
-    if group:
-        yield group
+def groups_of(text: str) -> list[Group]:
+    """What blank lines and form feeds part, then what the shapes of the lines part."""
+    groups = list(_parted(text))
+    width = wrap_width(groups)
+    return [part for group in groups for part in _split(text, group, width)]
+
+
+def _parted(text: str) -> Iterator[Group]:
+    lines: list[Line] = []
+    for found in _VISIBLE_LINE.finditer(text):
+        if lines:
+            gap = text[lines[-1].end : found.start()]
+            if gap != "\n" and (gap.count("\n") > 1 or (gap.count("\r") > 1 and "\n" not in gap) or "\f" in gap):
+                yield Group(tuple(lines))
+                lines = []
+        lines.append(Line(found.start(), found.end()))
+    if lines:
+        yield Group(tuple(lines))
 
 
 def wrap_width(groups: Sequence[Group]) -> int:
     """Width at which the text is hard-wrapped; 0 where lines are paragraphs.
 
-    A break is forced when the next line's first word would not have fitted. Wrapped text has lines of like length,
-    most of whose breaks are forced; paragraphs on one line have lengths all over.
+    Wrapped text has inner lines of like length, close to the longest; paragraphs on one line have lengths all over.
     """
-    lengths = sorted(line.size for group in groups for line in group[:-1])
+    lengths = sorted(line.size for group in groups for line in group.lines[:-1])
     if not lengths:
         return 0
     width = lengths[min(len(lengths) - 1, len(lengths) * 95 // 100)]
-    if not 20 <= width <= MAX_WRAP:
+    if not MIN_WRAP <= width <= MAX_WRAP:
         return 0
     full = sum(1 for size in lengths if size >= width * 0.7)
     return width if full >= 0.5 * len(lengths) else 0
 
 
-def split_group(text: str, group: Group, width: int) -> Iterator[Group]:
-    """The paragraphs and list items of a group."""
-    if len(group) == 1:
-        line = group[0]
-        item = line.size <= MAX_ITEM and _ITEM.match(text, line.start, line.end) is not None
-        yield [line._replace(item=item)]
-        return
-    items = _items(text, group)
-    wrapped = width and _is_wrapped(group, width)
-    part: Group = []
-    for line, item in zip(group, items, strict=True):
-        begins = item or not wrapped or _SPEAKER.match(text, line.start, line.end) is not None
-        if part and begins:
-            yield part
-            part = []
-        part.append(line._replace(item=item))
-    yield part
+def _split(text: str, group: Group, width: int) -> Iterator[Group]:
+    """The paragraphs and list items of what blank lines part."""
+    lines = group.lines
+    if len(lines) == 1:
+        yield Group(lines, item=_is_item(text, lines[0]))
+    elif len(lines) == 2 and _RULE.fullmatch(text, lines[1].start, lines[1].end):
+        yield group
+    elif _is_wrapped(text, lines, width):
+        yield from _wrapped_parts(text, lines, width)
+    else:
+        listed = len(lines) >= 3 and max(line.size for line in lines) <= MAX_SHORT
+        for line in lines:
+            yield Group((line,), tight=True, item=listed or _is_item(text, line))
 
 
-def _is_wrapped(group: Group, width: int) -> bool:
-    inner = [line.size for line in group[:-1]]
-    return sum(1 for size in inner if size >= width * 0.6) >= 0.5 * len(inner) and max(inner) <= width * 1.25
+def _is_item(text: str, line: Line) -> bool:
+    return line.size <= MAX_ITEM and _ITEM.match(text, line.start, line.end) is not None
 
 
-def _items(text: str, group: Group) -> list[bool]:
-    """Which lines of a group begin a list item: the first, or after a line that is done, or where several do."""
-    found = [_ITEM.match(text, line.start, line.end) is not None for line in group]
+def _is_wrapped(text: str, lines: Sequence[Line], width: int) -> bool:
+    """True where most line ends are wraps: the lines are full, or the next goes on in lower case."""
+    inner = len(lines) - 1
+    if max(line.size for line in lines) > MAX_WRAP * 1.5:
+        return False
+    if width and sum(1 for line in lines[:-1] if line.size >= width * 0.6) >= 0.5 * inner:
+        return max(line.size for line in lines) <= width * 1.25
+    goes_on = sum(
+        1
+        for before, after in pairwise(lines)
+        if text[after.start].islower() and text[before.end - 1] not in _ENDS and before.size >= MIN_WRAP
+    )
+    return goes_on >= 0.5 * inner
+
+
+def _wrapped_parts(text: str, lines: Sequence[Line], width: int) -> Iterator[Group]:
+    """The items, speaker turns and paragraphs of wrapped lines; a heading right above its text is parted from it."""
+    items = _wrapped_items(text, lines)
+    part: list[Line] = []
+    is_item = False
+    for index, (line, item) in enumerate(zip(lines, items, strict=True)):
+        below_heading = index == 1 and width and lines[0].size < 0.6 * width and _sure(text, lines[0])
+        if part and (item or below_heading or _SPEAKER.match(text, line.start, line.end)):
+            yield Group(tuple(part), tight=True, item=is_item)
+            part, is_item = [], False
+        part.append(line)
+        is_item = is_item or item
+    yield Group(tuple(part), tight=len(part) < len(lines), item=is_item)
+
+
+def _wrapped_items(text: str, lines: Sequence[Line]) -> list[bool]:
+    """Which wrapped lines begin a list item: not a number or dash that a wrap has put first by chance."""
+    found = [_ITEM.match(text, line.start, line.end) is not None for line in lines]
     several = sum(found) >= 2
-    result = []
-    for index, item in enumerate(found):
-        before = text[group[index - 1].end - 1] if index else "."
-        result.append(item and (several or before in ".;:!?") and group[index].size <= MAX_ITEM)
-    return result
+    ended = [True, *(text[line.end - 1] in _ENDS for line in lines[:-1])]
+    return [item and (several or end) for item, end in zip(found, ended, strict=True)]
 
 
-def heading_of(text: str, groups: Sequence[Group], index: int) -> tuple[int, str] | None:
-    """Level and title where a group is surely a heading."""
-    group = groups[index]
-    if len(group) > 2 or group[0].size > _MAX_HEADING:
+def _sure(text: str, line: Line) -> bool:
+    title = text[line.start : line.end]
+    return not _SENTENCE_END.search(title) and (_is_capitals(title) or _numbered(title))
+
+
+def heading_of(text: str, groups: Sequence[Group], index: int, airy: bool) -> tuple[int, str] | None:
+    """Level and title where a group is surely a heading; ``airy``: blank lines part the paragraphs of this text."""
+    lines = groups[index].lines
+    if len(lines) > 2 or lines[0].size > (_MAX_FIRST if index == 0 else _MAX_HEADING):
         return None
-    title = text[group[0].start : group[0].end]
-    if len(group) == 2:
-        return _underlined(text, group, title)
+    title = text[lines[0].start : lines[0].end]
+    if len(lines) == 2:
+        return _underlined(text, lines, title)
     marked = _marked(title)
     if marked is not None:
         return marked
-    if _SENTENCE_END.search(title) or _DOTS.search(title) or not any(map(str.isalpha, title)):
+    if title[0].islower() or _SENTENCE_END.search(title) or _DOTS.search(title) or not any(map(str.isalpha, title)):
         return None
     follower = _follower(text, groups, index)
-    if follower is None:
+    if follower is None or (index > 0 and follower[0].islower()):
         return None
-    return _by_shape(title, follower, index)
+    return _by_shape(title, follower, index == 0, groups[index].tight and airy)
 
 
-def _underlined(text: str, group: Group, title: str) -> tuple[int, str] | None:
-    rule = text[group[1].start : group[1].end]
+def _underlined(text: str, lines: Sequence[Line], title: str) -> tuple[int, str] | None:
+    rule = text[lines[1].start : lines[1].end]
     if _RULE.fullmatch(rule) and len(rule) >= 0.5 * len(title) and any(map(str.isalnum, title)):
         return (1 if rule[0] in "=*" else 2), title
     return None
@@ -155,33 +208,48 @@ def _marked(title: str) -> tuple[int, str] | None:
 def _follower(text: str, groups: Sequence[Group], index: int) -> str | None:
     """The text that a heading here would head: the next group, or the one after a second heading."""
     for group in groups[index + 1 : index + 3]:
-        body = text[group[0].start : group[-1].end] if len(group) < 4 else text[group[0].start : group[3].end]
-        if len(body) >= _MIN_BODY or len(group) > 1 or _FINAL.search(body):
+        body = text[group.start : group.end]
+        if len(body) >= _MIN_BODY or len(group.lines) > 1 or _FINAL.search(body) or index == 0:
             return body
     return None
 
 
-def _by_shape(title: str, follower: str, index: int) -> tuple[int, str] | None:
-    letters = [char for char in title if char.isalpha()]
-    numbered = _NUMBERED.match(title)
-    if numbered is not None and (title[numbered.end()].isupper() or _CASELESS.match(title[numbered.end()])):
-        if _NUMBERED.match(follower) and len(follower) < _MIN_BODY:
+def _numbered(title: str) -> bool:
+    """True for a section's number and a title that begins like one."""
+    found = _NUMBERED.match(title)
+    return found is not None and (title[found.end()].isupper() or _CASELESS.match(title[found.end()]) is not None)
+
+
+def _by_shape(title: str, follower: str, first: bool, tight: bool) -> tuple[int, str] | None:
+    if _numbered(title):
+        number = _NUMBERED.match(title)
+        if number is None or (_NUMBERED.match(follower) and len(follower) < _MIN_BODY):
             return None
-        return min(6, 2 + numbered[1].count(".")), title
+        return min(6, 2 + number[1].count(".")), title
     if _SPEAKER.match(title + " ") or _ITEM.match(title):
         return None
-    if _WORDED.match(title) and len(title) <= _MAX_TITLE:
-        return (1 if index == 0 else 2), title
-    if len(letters) >= 4 and all(char.isupper() for char in letters):
-        return (1 if index == 0 else 2), title
-    if _is_title(title, follower):
-        return (1 if index == 0 else 3), title
+    if _is_capitals(title) or (_WORDED.match(title) and len(title) <= _MAX_TITLE):
+        return (1 if first else 2), title
+    if not tight and _is_title(title, follower, first):
+        return (1 if first else 3), title
     return None
 
 
-def _is_title(title: str, follower: str) -> bool:
+def _is_capitals(title: str) -> bool:
+    letters = [char for char in title if char.isalpha()]
+    return len(letters) >= 4 and all(char.isupper() for char in letters) and _is_wordy(title)
+
+
+def _is_wordy(title: str) -> bool:
+    """True where letters outnumber everything else: no reference, no formula."""
+    return sum(map(str.isalpha, title)) > 0.6 * sum(not char.isspace() for char in title)
+
+
+def _is_title(title: str, follower: str, first: bool) -> bool:
+    """True for a short line that begins like a title; the first line of a text may be longer, over anything."""
     words = title.split()
-    if len(title) > _MAX_TITLE or len(words) > _MAX_TITLE_WORDS or len(follower) < _MIN_BODY or ": " in title:
+    long = len(title) > _MAX_TITLE or len(words) > _MAX_TITLE_WORDS or len(follower) < _MIN_BODY
+    if (long and not first) or ": " in title or not _is_wordy(title):
         return False
     if _CASELESS.match(title):
         return len(title) <= 20

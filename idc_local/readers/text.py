@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from idc_local.readers.blocks import RawBlock, Source, build_document, line_starts
+from idc_local.readers.blocks import RawBlock, Source, build_document
 from idc_local.readers.decode import decode
-from idc_local.readers.shapes import Line, groups_of, heading_of, split_group, wrap_width
+from idc_local.readers.shapes import MAX_ITEM, groups_of, heading_of
 from idc_local.types import BlockKind, Document
+
+_AIRY = 0.1
 
 
 class TextReader:
@@ -42,18 +44,13 @@ def pages_of(text: str) -> list[tuple[int, str]]:
 
 def text_blocks(text: str) -> Iterator[RawBlock]:
     """The blocks of a plain text in order."""
-    groups = list(groups_of(text, line_starts(text)))
-    width = wrap_width(groups)
+    groups = groups_of(text)
+    airy = sum(1 for group in groups if not group.tight) >= _AIRY * len(groups)
     for index, group in enumerate(groups):
-        heading = heading_of(text, groups, index)
+        heading = heading_of(text, groups, index, airy)
         if heading is not None:
-            level, title = heading
-            yield RawBlock(BlockKind.HEADING, group[0].start, group[-1].end, level, title)
-            continue
-        for part in split_group(text, group, width):
-            yield _block(part)
-
-
-def _block(part: list[Line]) -> RawBlock:
-    kind = BlockKind.LIST_ITEM if part[0].item else BlockKind.PARAGRAPH
-    return RawBlock(kind, part[0].start, part[-1].end, 1 if part[0].item else 0)
+            yield RawBlock(BlockKind.HEADING, group.start, group.end, *heading)
+        elif group.item and group.end - group.start <= MAX_ITEM:
+            yield RawBlock(BlockKind.LIST_ITEM, group.start, group.end, 1)
+        else:
+            yield RawBlock(BlockKind.PARAGRAPH, group.start, group.end)
