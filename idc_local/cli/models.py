@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,9 +14,11 @@ from idc_local.cli.progress import quantity
 from idc_local.cli.render import table_lines
 from idc_local.cli.session import Command, Session, examples
 from idc_local.cli.terminal import Screen, safe
+from idc_local.config import variable
+from idc_local.machine import available_threads
 
 if TYPE_CHECKING:
-    from idc_local.catalogue import ModelStatus
+    from idc_local.catalogue import ModelFiles, ModelStatus
 
 STATUS_COLUMNS = ("name", "role", "state", "default", "bytes", "licence", "title", "detail", "fix")
 TEXT_COLUMNS = ("name", "role", "state", "size", "licence", "title")
@@ -153,3 +156,72 @@ def pull_command(session: Session, options: PullArguments) -> None:
             yield f"{safe(item['name'])}: {item['action']} in {safe(item['folder'])}"
 
     session.emit(Result({"models": items}, items, PULL_COLUMNS, text))
+
+
+@dataclass(frozen=True, slots=True)
+class AddArguments:
+    """What was typed."""
+
+    path: Path
+    name: str
+    role: str | None
+    query_prompt: str | None
+    document_prompt: str | None
+    languages: tuple[str, ...]
+    licence: str
+
+
+@models_command.command(
+    "add",
+    cls=Command,
+    options=AddArguments,
+    epilog=examples(
+        "idc-local models add Qwen2.5-0.5B-Instruct-Q8_0.gguf --name qwen2.5-0.5b",
+        "idc-local models add ./e5-small-v2 --name e5-small --query-prompt 'query: ' --document-prompt 'passage: '",
+        "idc-local models add ./multilingual-minilm --name multi --language de --language fr",
+    ),
+)
+@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.option("--name", required=True, metavar="NAME", help="What to call it: lower-case letters, digits and . _ -")
+@click.option("--role", type=click.Choice(("generator", "embedder")), help="Refuse PATH if it cannot play this role.")
+@click.option("--query-prompt", metavar="TEXT", help="Put before queries. [default: as the model's settings say]")
+@click.option("--document-prompt", metavar="TEXT", help="Put before documents. [default: as the model's settings say]")
+@click.option("--language", "languages", multiple=True, metavar="CODE", help="Language it was made for, as in `en`; "
+              "may be repeated.")  # fmt: skip
+@click.option("--licence", default="", metavar="TEXT", help="Its licence, for the record.")
+def add_command(session: Session, options: AddArguments) -> None:
+    """Take a model from this machine: a GGUF file that predicts questions, or a sentence-transformers folder.
+
+    The files are hashed, linked or copied, and tried once. Use the model with the settings `generator` or `embedder`,
+    or IDC_GENERATOR and IDC_EMBEDDER.
+    """
+    from idc_local.adopt import Adoption, add_model
+
+    session.expect(models=[])
+    wish = Adoption(
+        path=options.path,
+        name=options.name,
+        role=options.role or "",
+        query_prompt=options.query_prompt,
+        document_prompt=options.document_prompt,
+        languages=options.languages,
+        licence=options.licence,
+    )
+    catalogue = session.runtime.catalogue()
+    spec = add_model(catalogue, wish, lambda files: try_model(files, session.settings.threads))
+    _emit_statuses(session, [catalogue.status(spec)])
+    session.note(f"use it with {variable(spec.role)}={spec.name}")
+
+
+def try_model(files: ModelFiles, threads: int) -> int:
+    """Loads a model and lets it do its work once; returns the dimension of its vectors, 0 for a generator."""
+    from idc_local.backends.llama import load_generator
+    from idc_local.backends.sbert import load_embedder
+    from idc_local.catalogue import EMBEDDER
+    from idc_local.ports import GenerationRequest
+
+    count = threads or available_threads()
+    if files.role == EMBEDDER:
+        return int(load_embedder(files, count).encode_documents(["A trial."]).shape[1])
+    load_generator(files, count).generate("", [GenerationRequest("A trial.", 0)], max_tokens=4, stop="\n\n")
+    return 0

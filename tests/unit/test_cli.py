@@ -590,3 +590,27 @@ def test_every_command_of_the_overview_exists() -> None:
         assert result.exit_code == 0, name
         assert result.stdout.startswith(f"Usage: idc-local {name} ")
         assert "Examples:" in result.stdout
+
+
+def test_a_model_is_added_once_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[Any] = []
+
+    def attempt(files: Any, threads: int) -> int:
+        tried.append(files)
+        return 0
+
+    monkeypatch.setattr("idc_local.cli.models.try_model", attempt)
+    file, models = tmp_path / "Tiny.gguf", tmp_path / "models"
+    file.write_bytes(b"GGUF" + bytes(64))
+    arguments = ("models", "add", str(file), "--language", "de", "--licence", "MIT", "--models", str(models))
+    result = invoke(*arguments, "--name", "tiny", "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    (model,) = parsed(result)["models"]
+    assert (model["name"], model["role"], model["state"], model["languages"]) == ("tiny", "generator", "ok", ["de"])
+    assert result.stderr == "use it with IDC_GENERATOR=tiny\n"
+    assert [files.name for files in tried] == ["tiny"]
+    assert "tiny" in invoke("models", "verify", "tiny", "--models", str(models)).stdout
+    refused = invoke(*arguments, "--name", "Tiny!")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("error: 'Tiny!' is no name for a model. hint: ")
+    assert invoke(*arguments, "--name", "x", "--role", "embedder").exit_code == 2
