@@ -11,7 +11,7 @@ from pathlib import Path
 
 from idc_local.datasets import load_dataset
 from idc_local.evalcache import EvaluationCache
-from idc_local.evaluation.grid import EvaluationOptions, Grid, evaluate, evaluate_strategies
+from idc_local.evaluation.grid import EvaluationOptions, Grid, evaluate, evaluate_strategies, facts_of
 from idc_local.evaluation.label_free import prepare_corpus, read_corpus
 from idc_local.evaluation.prepare import Preparation
 from idc_local.pipeline import ChunkingOptions, Pipeline, PipelinePorts
@@ -94,7 +94,7 @@ def evaluate_index(runtime: Runtime, options: EvaluationOptions, progress: Progr
     progress.start("index", len(options.strategies) * len(options.sizes), "cuts")
     found = evaluate_strategies(prepared, options, lambda name: progress.advance(1, name))
     progress.finish()
-    grid = Grid(options, (prepared,), {configuration: (result,) for configuration, result in found.items()})
+    grid = Grid(options, (facts_of(prepared),), {configuration: (result,) for configuration, result in found.items()})
     facts = [
         f"{len(prepared.gold)} predicted questions from {windows} held-out windows of {len(corpus.documents)} documents"
     ]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
-from idc_local.chunks import build_chunks, chunk_terms, mean_vectors, unit_rows
+from idc_local.chunks import build_chunks, context_terms, mean_vectors, unit_rows
 from idc_local.errors import InputError
 from idc_local.evaluation.prepare import PreparedSet
 from idc_local.evaluation.retrieval import Asked, ChunkIndex
@@ -20,6 +21,7 @@ from idc_local.fingerprint import chunk_id
 from idc_local.pipeline import CutDocument
 from idc_local.segment import StrategyOptions
 from idc_local.strategies import run_strategy
+from idc_local.terms import lexical_terms
 from idc_local.types import Chunk, FloatArray, IntArray, Limits, Segmentation, SegmentInput, Span
 
 EmbedTexts = Callable[[Sequence[str]], FloatArray]
@@ -87,7 +89,8 @@ def index_spans(
     asked = replace(prepared.asked, pieces=_more_cosines(prepared.asked, vectors))
     table = np.concatenate([*(document.vectors for document in prepared.documents), vectors])
     filled = [replace(part, vectors=_means(table, part.pieces)) for part in parts]
-    return replace(prepared, asked=asked), _joined(prepared, filled)
+    compared = replace(prepared, asked=asked, sentence_terms=(*prepared.sentence_terms, *extra.terms))
+    return compared, _joined(compared, filled)
 
 
 class _Extra:
@@ -98,10 +101,14 @@ class _Extra:
         self._embed = embed
         self._dimension = prepared.asked.vectors.shape[1]
         self._rows: dict[str, int] = {}
+        self.terms: list[tuple[str, ...]] = []
 
-    def row(self, text: str) -> int:
+    def row(self, text: str, language: str) -> int:
         """Row of a part."""
-        return self._rows.setdefault(text, self._first + len(self._rows))
+        if text not in self._rows:
+            self._rows[text] = self._first + len(self._rows)
+            self.terms.append(tuple(lexical_terms(text, language)))
+        return self._rows[text]
 
     def vectors(self) -> FloatArray:
         """float32 [parts, d], in the order of their rows."""
@@ -149,7 +156,9 @@ def _sentence_parts(prepared: PreparedSet, place: int, span: Span, extra: _Extra
         part = Span(max(whole.start, span.start), min(whole.end, span.end))
         shown = ink.span(*part)
         if shown.end > shown.start:
-            rows.append(base + number if shown == ink.span(*whole) else extra.row(text[part.start : part.end].strip()))
+            cut = shown != ink.span(*whole)
+            shown_text = text[part.start : part.end].strip()
+            rows.append(extra.row(shown_text, document.language) if cut else base + number)
             places.append(part)
     return np.array(rows, dtype=np.int64), np.array(places, dtype=np.int64)
 
@@ -207,6 +216,7 @@ def _joined(prepared: PreparedSet, parts: Sequence[_Part]) -> ChunkIndex:
         passages=_passages(prepared, parts),
         vectors=np.concatenate([part.vectors for part in parts if part.chunks]),
         terms=tuple(_terms(prepared, parts)),
+        piece_terms=tuple(prepared.sentence_terms[row] for rows in pieces for row in rows.tolist()),
         piece_rows=np.concatenate(pieces),
         piece_offsets=np.concatenate([[0], np.cumsum([rows.size for rows in pieces])]).astype(np.int64),
         piece_spans=np.concatenate([part.spans for part in parts]),
@@ -217,8 +227,9 @@ def _joined(prepared: PreparedSet, parts: Sequence[_Part]) -> ChunkIndex:
 
 def _terms(prepared: PreparedSet, parts: Sequence[_Part]) -> Iterable[tuple[str, ...]]:
     for document, part in zip(prepared.documents, parts, strict=True):
-        for chunk in part.chunks:
-            yield chunk_terms(chunk, document.language)
+        for chunk, rows in zip(part.chunks, part.pieces, strict=True):
+            words = chain.from_iterable(prepared.sentence_terms[row] for row in rows.tolist())
+            yield (*context_terms(chunk, document.language), *words)
 
 
 def _passages(prepared: PreparedSet, parts: Sequence[_Part]) -> Passages:

@@ -96,11 +96,38 @@ class SetResult:
 
 
 @dataclass(frozen=True, slots=True)
+class SetFacts:
+    """What a report says of a set. headline: the metric that it is summed up by."""
+
+    name: str
+    language: str
+    documents: int
+    questions: int
+    answers: str
+    scope: str
+    headline: str
+
+
+def facts_of(prepared: PreparedSet) -> SetFacts:
+    """The facts of a prepared set."""
+    dataset = prepared.dataset
+    return SetFacts(
+        name=dataset.name,
+        language=dataset.language,
+        documents=len(dataset.documents),
+        questions=len(dataset.questions),
+        answers=dataset.answers,
+        scope=dataset.scope,
+        headline=prepared.headline,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Grid:
-    """Results of all configurations, set by set. ``sets`` describes what was asked of each set."""
+    """Results of all configurations, one for each of the sets."""
 
     options: EvaluationOptions
-    sets: tuple[PreparedSet, ...]
+    sets: tuple[SetFacts, ...]
     results: Mapping[Configuration, tuple[SetResult, ...]]
 
     def curve(self, strategy: str, retriever: str, place: int) -> Curve:
@@ -130,16 +157,16 @@ def evaluate(
     if len(set(names)) < len(names):
         raise InputError(f"two sets are called {max(names, key=names.count)!r}", hint="give each set once")
     halves = [select_half(dataset, options.half) for dataset in datasets]
-    prepared, results = [], []
+    facts, results = [], []
     for half in halves:
         progress.start(half.name, len(options.strategies) * len(options.sizes), "cuts")
         ready = prepare_set(half, preparation)
-        prepared.append(ready)
+        facts.append(facts_of(ready))
         results.append(evaluate_strategies(ready, options, lambda name: progress.advance(1, name)))
         progress.finish()
     return Grid(
         options,
-        tuple(prepared),
+        tuple(facts),
         {configuration: tuple(part[configuration] for part in results) for configuration in results[0]},
     )
 
@@ -184,7 +211,8 @@ def evaluate_spans(
 
 def evaluate_index(prepared: PreparedSet, index: ChunkIndex, retrievers: Sequence[Retriever]) -> dict[str, SetResult]:
     """All questions of a set asked of one index, for each retriever's name."""
-    scores = score_all(prepared.asked, index)
+    weights = next((retriever.weights for retriever in retrievers if not retriever.plain), RankingWeights())
+    scores = score_all(prepared.asked, index, weights)
     groups = groups_of(prepared.question_documents)
     sizes = index.passages.ends - index.passages.starts
     headline = METRICS.index(prepared.headline)

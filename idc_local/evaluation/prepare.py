@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from idc_local.chunks import sentence_terms
 from idc_local.datasets import Dataset, QaDocument, QaQuestion
 from idc_local.embedding import CachedEmbedder
 from idc_local.errors import InputError
@@ -18,8 +19,8 @@ from idc_local.evaluation.intents import questions_as_intents, shuffled_intents
 from idc_local.evaluation.retrieval import Asked
 from idc_local.evaluation.scoring import BUDGETS, Gold, Ink, gold_at
 from idc_local.pipeline import CutDocument
+from idc_local.queries import ParsedQuery, merged_vector, parse_query
 from idc_local.readers import read_source
-from idc_local.terms import query_terms
 from idc_local.types import Document, FloatArray, IntArray
 
 INTENT_MODES = ("model", "heuristic", "off", "shuffled", "gold-half")
@@ -36,6 +37,7 @@ class PreparedSet:
 
     documents: in the order of the set; their own segmentation and chunks are of no interest. sentence_base,
     intent_base: int64 [documents + 1], where each document's rows begin in ``asked.pieces`` and ``asked.intents``.
+    sentence_terms: lexical terms of every sentence, in the order of ``asked.pieces``.
     gold: one for each question of ``asked``. headline: the metric that sums the set up.
     """
 
@@ -44,6 +46,7 @@ class PreparedSet:
     inks: tuple[Ink, ...]
     sentence_base: IntArray
     intent_base: IntArray
+    sentence_terms: tuple[tuple[str, ...], ...]
     asked: Asked
     gold: tuple[Gold, ...]
     headline: str
@@ -139,11 +142,13 @@ def assemble(
         for question in dataset.questions
     )
     languages = sorted({document.language for document in documents})
-    vectors = embedder.encode_queries([question.text for question in dataset.questions])
+    parsed = [parse_query(question.text, languages) for question in dataset.questions]
+    vectors = query_vectors(parsed, embedder)
     alone = dataset.scope == "document"
     asked = Asked(
         vectors=vectors,
-        terms=tuple(tuple(query_terms(question.text, languages)) for question in dataset.questions),
+        whole=embedder.encode_queries([question.text for question in dataset.questions]),
+        terms=tuple(query.terms for query in parsed),
         scope=np.array([entry.document if alone else -1 for entry in gold], dtype=np.int64),
         pieces=_cosines(vectors, [document.vectors for document in documents]),
         intents=_cosines(vectors, [document.predicted.vectors for document in documents]),
@@ -152,12 +157,26 @@ def assemble(
         dataset=dataset,
         documents=documents,
         inks=inks,
+        sentence_terms=tuple(
+            terms
+            for document in documents
+            for terms in sentence_terms(document.document, document.sentences, document.language)
+        ),
         sentence_base=_bases([len(document.sentences) for document in documents]),
         intent_base=_bases([document.predicted.vectors.shape[0] for document in documents]),
         asked=asked,
         gold=gold,
         headline=headline,
     )
+
+
+def query_vectors(parsed: Sequence[ParsedQuery], embedder: CachedEmbedder) -> FloatArray:
+    """Vectors of all queries, float32 [q, d], unit rows; every text is embedded once."""
+    texts = list(dict.fromkeys(text for query in parsed for text in query.texts))
+    place = {text: number for number, text in enumerate(texts)}
+    vectors = embedder.encode_queries(texts)
+    rows = [merged_vector(vectors[[place[text] for text in query.texts]]) for query in parsed]
+    return np.stack(rows) if rows else vectors
 
 
 def _cosines(questions: FloatArray, rows: Sequence[FloatArray]) -> FloatArray:

@@ -6,7 +6,7 @@ Pure: the same grid gives the same report, to the byte.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ def build_lines(grid: Grid) -> list[Line]:
     everything = range(len(grid.sets))
     lines = [_line(grid, configuration, MACRO, everything) for configuration in grid.results]
     for place in everything:
-        name = grid.sets[place].dataset.name
+        name = grid.sets[place].name
         lines += [_line(grid, configuration, name, [place]) for configuration in grid.results]
     return lines
 
@@ -78,7 +78,7 @@ def _difference(
 ) -> Difference | None:
     """Against the baseline's curve, read at the size that the strategy's chunks really have."""
     baseline = grid.options.baseline
-    if configuration.strategy == baseline or baseline not in grid.options.strategies:
+    if configuration.strategy == baseline or not any(known.strategy == baseline for known in grid.results):
         return None
     same_size, pairs = True, []
     for place, result in zip(places, results, strict=True):
@@ -93,14 +93,19 @@ def build_warnings(grid: Grid) -> list[str]:
     """What a reader of the figures has to know."""
     column = COLUMNS.index(HEADLINE)
     found = []
-    for place, prepared in enumerate(grid.sets):
+    for place, facts in enumerate(grid.sets):
         results = [entry[place] for entry in grid.results.values()]
-        name = prepared.dataset.name
         if all(not result.values[:, : column + 1].any() for result in results):
-            found.append(f"{name}: every result is zero: no answer lies inside any chunk, or nothing is ever found")
+            found.append(
+                f"{facts.name}: every result is zero: no answer lies inside any chunk, or nothing is ever found"
+            )
         groups = int(results[0].groups.max()) + 1
-        if groups < FEW:
-            found.append(f"{name}: only {groups} documents with questions, so its intervals are themselves unsure")
+        if facts.documents == 1:
+            found.append(f"{facts.name}: a single document, so its intervals say nothing about other documents")
+        elif groups < FEW:
+            found.append(
+                f"{facts.name}: only {groups} documents with questions, so its intervals are themselves unsure"
+            )
     if grid.options.intents == "gold-half":
         found.append("intents are human questions on the same documents: an upper bound, not a result")
     if grid.options.intents == "shuffled":
@@ -123,18 +128,7 @@ def report_value(grid: Grid, models: Mapping[str, str], facts: Sequence[str]) ->
             "seed": options.seed,
             "bootstrap": {"replicates": REPLICATES, "level": 0.95, "unit": "document"},
         },
-        "sets": [
-            {
-                "name": prepared.dataset.name,
-                "language": prepared.dataset.language,
-                "documents": len(prepared.dataset.documents),
-                "questions": len(prepared.dataset.questions),
-                "answers": prepared.dataset.answers,
-                "scope": prepared.dataset.scope,
-                "headline": prepared.headline,
-            }
-            for prepared in grid.sets
-        ],
+        "sets": [asdict(facts) for facts in grid.sets],
         "results": [line_value(line) for line in build_lines(grid)],
         "facts": list(facts),
         "warnings": build_warnings(grid),

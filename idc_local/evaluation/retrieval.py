@@ -9,25 +9,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from idc_local.evaluation.scoring import DEPTH, Passages, Ranking
-from idc_local.ranking import RankingWeights, Signals, fuse, segment_max
+from idc_local.ranking import BM25_B, BM25_K1, RankingWeights, Signals, fuse, segment_max, sentence_evidence
 from idc_local.searching import answer_span
 from idc_local.types import BoolArray, Chunk, FloatArray, IntArray
 
-K1, B = 1.5, 0.75
-"""BM25's saturation and length normalisation, as in the index."""
+PAPER_K1, PAPER_B = 1.5, 0.75
+"""BM25's saturation and length normalisation in the paper."""
 RETRIEVERS = ("paper", "default", "dense", "bm25")
 
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
-    """How chunks are ranked: the weights, and which lists offer candidates."""
+    """How chunks are ranked: the weights, and which lists offer candidates.
+
+    plain: the query's own vector and the paper's BM25, in place of the parsed query and the index's BM25.
+    """
 
     name: str
     weights: RankingWeights
+    plain: bool = False
     from_vectors: bool = True
     from_terms: bool = True
 
@@ -40,9 +46,9 @@ def build_retriever(name: str, default: RankingWeights) -> Retriever:
     """
     plain = replace(default, dense=0.6, lexical=0.4, sentence=0.0, intent=0.0)
     return {
-        "paper": Retriever(name, plain),
+        "paper": Retriever(name, plain, plain=True),
         "default": Retriever(name, default),
-        "dense": Retriever(name, replace(plain, dense=1.0, lexical=0.0), from_terms=False),
+        "dense": Retriever(name, replace(plain, dense=1.0, lexical=0.0), plain=True, from_terms=False),
         "bm25": Retriever(name, replace(plain, dense=0.0, lexical=1.0), from_vectors=False),
     }[name]
 
@@ -51,13 +57,15 @@ def build_retriever(name: str, default: RankingWeights) -> Retriever:
 class Asked:
     """The q questions of a set, ready to be asked.
 
-    vectors: float32 [q, d], unit rows. terms: the lexical terms of each. scope: int64 [q], the document that a
-    question is asked of, -1 for the whole set. pieces: float32 [q, p], cosines with all sentences of the set.
-    intents: float32 [q, m], cosines with all intents of the set.
+    vectors: float32 [q, d], unit rows, of the parsed questions; whole: the same of the questions as they stand.
+    terms: the lexical terms of each with their weights. scope: int64 [q], the document that a question is asked of,
+    -1 for the whole set. pieces: float32 [q, p], cosines with all sentences of the set. intents: float32 [q, m],
+    cosines with all intents of the set.
     """
 
     vectors: FloatArray
-    terms: tuple[tuple[str, ...], ...]
+    whole: FloatArray
+    terms: tuple[Mapping[str, float], ...]
     scope: IntArray
     pieces: FloatArray
     intents: FloatArray
@@ -69,7 +77,8 @@ class ChunkIndex:
 
     vectors: float32 [k, d], unit rows. terms: the lexical terms of each chunk. piece_rows: int64 [s], the columns of
     ``Asked.pieces`` that make up the chunks, chunk after chunk; piece_offsets: int64 [k + 1] into them; piece_spans:
-    int64 [s, 2], their code points. intent_rows, intent_offsets: the same for ``Asked.intents``.
+    int64 [s, 2], their code points; piece_terms: the lexical terms of each. intent_rows, intent_offsets: the same for
+    ``Asked.intents``.
     """
 
     chunks: tuple[Chunk, ...]
@@ -79,6 +88,7 @@ class ChunkIndex:
     piece_rows: IntArray
     piece_offsets: IntArray
     piece_spans: IntArray
+    piece_terms: tuple[tuple[str, ...], ...]
     intent_rows: IntArray
     intent_offsets: IntArray
 
@@ -87,7 +97,8 @@ class ChunkIndex:
 class Scores:
     """Signals of all questions and chunks, float32 [q, k]; ``intent`` is NaN where a chunk has none.
 
-    pieces: float32 [q, s], cosines with the sentences of each chunk, as in ``ChunkIndex.piece_rows``.
+    plain_dense, plain_lexical: those of a plain retriever. pieces: float32 [q, s], evidence of the sentences of each
+    chunk, as in ``ChunkIndex.piece_rows``.
     id_rank: int64 [k], the place of each chunk among the sorted ids.
     """
 
@@ -95,45 +106,69 @@ class Scores:
     sentence: FloatArray
     intent: FloatArray
     lexical: FloatArray
+    plain_dense: FloatArray
+    plain_lexical: FloatArray
     pieces: FloatArray
     id_rank: IntArray
 
 
-def score_all(asked: Asked, index: ChunkIndex) -> Scores:
-    """Signals of every question with every chunk."""
+def score_all(asked: Asked, index: ChunkIndex, weights: RankingWeights) -> Scores:
+    """Signals of every question with every chunk; ``weights``: those of ``search``."""
     ranks = np.empty(len(index.chunks), dtype=np.int64)
     ranks[sorted(range(len(index.chunks)), key=lambda row: index.chunks[row].id)] = np.arange(len(index.chunks))
-    pieces = asked.pieces[:, index.piece_rows]
+    vocabulary = {term: place for place, term in enumerate(dict.fromkeys(chain.from_iterable(asked.terms)))}
+    wanted = _wanted(asked.terms, vocabulary)
+    frequency = _frequencies(vocabulary, index.terms)
+    lengths = np.array([len(text) for text in index.terms], dtype=np.float64)
+    pieces = sentence_evidence(
+        asked.pieces[:, index.piece_rows], _coverage(wanted * _idf(frequency), vocabulary, index.piece_terms), weights
+    )
     intents = asked.intents[:, index.intent_rows]
     return Scores(
         dense=asked.vectors @ index.vectors.T,
         sentence=np.stack([segment_max(row, index.piece_offsets) for row in pieces]),
         intent=np.stack([segment_max(row, index.intent_offsets) for row in intents]),
-        lexical=bm25(asked.terms, index.terms),
+        lexical=wanted @ bm25(frequency, lengths, BM25_K1, BM25_B),
+        plain_dense=asked.whole @ index.vectors.T,
+        plain_lexical=(wanted > 0).astype(np.float32) @ bm25(frequency, lengths, PAPER_K1, PAPER_B),
         pieces=pieces,
         id_rank=ranks,
     )
 
 
-def bm25(queries: Sequence[Sequence[str]], texts: Sequence[Sequence[str]]) -> FloatArray:
-    """BM25 of each query with each text, float32 [queries, texts] (Robertson et al.; Lucene's variant).
+def bm25(frequency: FloatArray, lengths: npt.NDArray[np.float64], k1: float, b: float) -> FloatArray:
+    """BM25 of each term in each text, float32 [terms, texts] (Robertson et al.; Lucene's variant).
 
-    idf(t) · tf / (tf + k1 · (1 - b + b · length / mean length)), idf(t) = ln(1 + (n - df + 0.5) / (df + 0.5)). A term
-    counts once in a query.
+    idf(t) · tf / (tf + k1 · (1 - b + b · length / mean length)). frequency: tf, float32 [terms, texts]. lengths: terms
+    of each text.
     """
-    distinct = dict.fromkeys(term for query in queries for term in query)
-    vocabulary = {term: column for column, term in enumerate(distinct)}
-    frequency = _frequencies(vocabulary, texts)
-    lengths = np.array([len(text) for text in texts], dtype=np.float64)
-    norm = K1 * (1.0 - B + B * lengths / max(float(lengths.mean()), 1e-9)) if len(texts) else lengths
+    norm = k1 * (1.0 - b + b * lengths / max(float(lengths.mean()), 1e-9)) if lengths.size else lengths
+    return np.asarray(_idf(frequency)[:, None] * frequency / (frequency + norm), dtype=np.float32)
+
+
+def _idf(frequency: FloatArray) -> FloatArray:
+    """float32 [terms]: ln(1 + (n - df + 0.5) / (df + 0.5)); 0 for a term that no text has."""
     held = np.count_nonzero(frequency, axis=1)
-    idf = np.log1p((len(texts) - held + 0.5) / (held + 0.5))
-    weights = (idf[:, None] * frequency / (frequency + norm)).astype(np.float32)
+    idf = np.log1p((frequency.shape[1] - held + 0.5) / (held + 0.5))
+    return np.where(held > 0, idf, 0.0).astype(np.float32)
+
+
+def _wanted(queries: Sequence[Mapping[str, float]], vocabulary: Mapping[str, int]) -> FloatArray:
+    """Weight of each term in each query, float32 [queries, terms]."""
     wanted = np.zeros((len(queries), len(vocabulary)), dtype=np.float32)
     for row, query in enumerate(queries):
-        wanted[row, [vocabulary[term] for term in query]] = 1.0
-    scores: FloatArray = wanted @ weights
-    return scores
+        wanted[row, [vocabulary[term] for term in query]] = list(query.values())
+    return wanted
+
+
+def _coverage(importance: FloatArray, vocabulary: Mapping[str, int], pieces: Sequence[tuple[str, ...]]) -> FloatArray:
+    """Share of each query's term weight that each sentence holds, float32 [queries, pieces].
+
+    importance: idf · weight in the query, float32 [queries, terms].
+    """
+    held = _frequencies(vocabulary, pieces) > 0
+    total = importance.sum(axis=1, keepdims=True)
+    return np.asarray(importance @ held.astype(np.float32) / np.maximum(total, 1e-9), dtype=np.float32)
 
 
 def _frequencies(vocabulary: Mapping[str, int], texts: Sequence[Sequence[str]]) -> FloatArray:
@@ -160,12 +195,13 @@ def rank_all(
 def _rank(question: int, asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever) -> IntArray:
     scope = int(asked.scope[question])
     allowed = np.ones(len(index.chunks), dtype=np.bool_) if scope < 0 else index.passages.document == scope
+    dense, lexical = _lists(question, scores, retriever)
     rows = _candidates(question, allowed, scores, retriever)
     signals = Signals(
-        dense=scores.dense[question, rows],
+        dense=dense[rows],
         sentence=scores.sentence[question, rows],
         intent=scores.intent[question, rows],
-        lexical=scores.lexical[question, rows],
+        lexical=lexical[rows],
     )
     fused = np.round(fuse(signals, retriever.weights).astype(np.float64), 6)
     ranked: IntArray = rows[np.lexsort((scores.id_rank[rows], -fused))]
@@ -178,14 +214,22 @@ def _best_span(question: int, row: int, index: ChunkIndex, scores: Scores) -> tu
     return int(index.passages.document[row]), span.start, span.end
 
 
+def _lists(question: int, scores: Scores, retriever: Retriever) -> tuple[FloatArray, FloatArray]:
+    """Cosine and BM25 of one question with every chunk, as the retriever sees them, float32 [k] each."""
+    if retriever.plain:
+        return scores.plain_dense[question], scores.plain_lexical[question]
+    return scores.dense[question], scores.lexical[question]
+
+
 def _candidates(question: int, allowed: BoolArray, scores: Scores, retriever: Retriever) -> IntArray:
     """Rows to score exactly: the top of each list among the rows allowed, int64, ascending."""
     count = retriever.weights.candidates
+    dense, lexical = _lists(question, scores, retriever)
     lists = []
     if retriever.from_vectors:
-        lists.append(_top(scores.dense[question], np.flatnonzero(allowed), count))
+        lists.append(_top(dense, np.flatnonzero(allowed), count))
     if retriever.from_terms:
-        lists.append(_top(scores.lexical[question], np.flatnonzero(allowed & (scores.lexical[question] > 0)), count))
+        lists.append(_top(lexical, np.flatnonzero(allowed & (lexical > 0)), count))
     if retriever.weights.intent > 0:
         asking = scores.intent[question]
         lists.append(_top(asking, np.flatnonzero(allowed & ~np.isnan(asking)), count))
