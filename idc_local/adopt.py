@@ -1,0 +1,182 @@
+"""Takes models that are already on this machine into the models folder: any GGUF, any sentence-transformers folder.
+
+Only data is taken: a folder's pickles and Python files stay where they are, and a model that needs them is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from idc_local.catalogue import (
+    EMBEDDER,
+    FORMAT,
+    GENERATOR,
+    REGISTRY,
+    Catalogue,
+    FileSpec,
+    ModelFiles,
+    ModelSpec,
+    file_sha256,
+    registered,
+    shipped,
+)
+from idc_local.errors import ModelError, UsageError
+from idc_local.pull import locked, replace_folder, write_json
+
+GGUF_MAGIC = b"GGUF"
+WEIGHTS = ".safetensors"
+PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
+TAKEN = (WEIGHTS, ".json", ".txt", ".model")
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+Probe = Callable[[ModelFiles], int]
+"""Loads a model for a trial and returns the dimension of its vectors (0 for a generator); raises ModelError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """A model to take in. Empty ``role`` goes by what ``path`` is; empty prompts of a folder go by its own settings."""
+
+    path: Path
+    name: str
+    role: str = ""
+    query_prompt: str | None = None
+    document_prompt: str | None = None
+    languages: tuple[str, ...] = ()
+    licence: str = ""
+
+
+def add_model(catalogue: Catalogue, wish: Adoption, probe: Probe) -> ModelSpec:
+    """Hashes the files, links or copies them into the models folder, tries them, and writes ``registry.json``."""
+    path = wish.path.expanduser()
+    _check_name(wish.name)
+    if not path.exists():
+        raise UsageError(f"{path} does not exist", hint="idc-local models add FILE.gguf|FOLDER --name NAME")
+    found, sources = _read_folder(path, wish) if path.is_dir() else _read_gguf(path, wish)
+    if wish.role and wish.role != found.role:
+        raise UsageError(f"{path} can only be a model for the role {found.role}", hint=f"--role {found.role}")
+    try:
+        return _take_in(catalogue.folder, found, sources, probe)
+    except OSError as error:
+        where = error.filename or catalogue.folder
+        raise ModelError(
+            f"cannot use {where} ({error.strerror})", hint="check its permissions and free space"
+        ) from error
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is no name for a model", hint="use lower-case letters, digits and . _ -")
+    if any(spec.name == name for spec in shipped()):
+        raise UsageError(f"{name} is the name of a model that is known already", hint="choose another --name")
+
+
+def _read_gguf(path: Path, wish: Adoption) -> tuple[ModelSpec, dict[str, Path]]:
+    with path.open("rb") as stream:
+        if stream.read(len(GGUF_MAGIC)) != GGUF_MAGIC:
+            raise ModelError(f"{path} is not a GGUF file", hint="convert the model to GGUF first")
+    spec = ModelSpec(
+        wish.name, GENERATOR, (), wish.licence, title=path.name, main=path.name, languages=wish.languages, added=True
+    )
+    return spec, {path.name: path}
+
+
+def _read_folder(path: Path, wish: Adoption) -> tuple[ModelSpec, dict[str, Path]]:
+    modules = _json(path / "modules.json")
+    if not isinstance(modules, list):
+        raise ModelError(f"{path} is not a sentence-transformers folder", hint="save it with SentenceTransformer.save")
+    for module in modules:
+        kind = str(module.get("type", "") if isinstance(module, dict) else "")
+        if not kind.startswith("sentence_transformers."):
+            raise ModelError(f"{path} needs code of its own ({kind}), which is never run", hint="choose another model")
+    sources = dict(_data_files(path))
+    _check_weights(path, sources)
+    settings = _json(path / "sentence_bert_config.json")
+    own = _json(path / "config_sentence_transformers.json")
+    prompts = own.get("prompts") or {} if isinstance(own, dict) else {}
+    spec = ModelSpec(
+        wish.name,
+        EMBEDDER,
+        (),
+        wish.licence,
+        title=path.name,
+        context=int(settings.get("max_seq_length") or 0) if isinstance(settings, dict) else 0,
+        languages=wish.languages,
+        query_prompt=str(prompts.get("query", "")) if wish.query_prompt is None else wish.query_prompt,
+        document_prompt=str(prompts.get("document", "")) if wish.document_prompt is None else wish.document_prompt,
+        added=True,
+    )
+    return spec, sources
+
+
+def _data_files(folder: Path) -> Iterator[tuple[str, Path]]:
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if path.is_file() and path.suffix in TAKEN and not any(part.startswith(".") for part in relative.parts):
+            yield relative.as_posix(), path
+
+
+def _check_weights(folder: Path, sources: dict[str, Path]) -> None:
+    """Refuses a folder with a part whose weights exist as a pickle alone, and one without a fast tokenizer."""
+    safe = {str(PurePosixPath(name).parent) for name in sources if name.endswith(WEIGHTS)}
+    for path in folder.rglob("*"):
+        part = str(PurePosixPath(path.relative_to(folder).as_posix()).parent)
+        if path.suffix in PICKLES and part not in safe and path.name != "training_args.bin":
+            raise ModelError(f"{path} is a pickle, which is never loaded", hint="save the model as safetensors")
+    if not safe:
+        raise ModelError(f"{folder} holds no safetensors weights", hint="save the model as safetensors")
+    if not any(PurePosixPath(name).name == "tokenizer.json" for name in sources):
+        raise ModelError(f"{folder} holds no tokenizer.json", hint="save the model with its fast tokenizer")
+
+
+def _json(path: Path) -> Any:  # noqa: ANN401  (any JSON value)
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} cannot be read ({error})", hint="save the model again") from error
+
+
+def _take_in(folder: Path, spec: ModelSpec, sources: dict[str, Path], probe: Probe) -> ModelSpec:
+    with locked(folder):
+        fresh = folder / f".new-{spec.name}"
+        shutil.rmtree(fresh, ignore_errors=True)
+        try:
+            files = tuple(_place(source, fresh, name) for name, source in sources.items())
+            spec = replace(spec, files=files)
+            digests = {entry.path: entry.sha256 for entry in files}
+            main = fresh / spec.main if spec.main else fresh
+            trial = ModelFiles(spec.name, spec.role, main, digests, context=spec.context)
+            spec = replace(spec, dimension=probe(trial))
+            replace_folder(fresh, folder / spec.name)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+        others = [entry for entry in registered(folder) if entry.name != spec.name]
+        write_json(folder / REGISTRY, {"format": FORMAT, "models": [_entry(one) for one in (*others, spec)]})
+    return spec
+
+
+def _place(source: Path, fresh: Path, name: str) -> FileSpec:
+    """A hard link where the file system allows it, else a copy; a link to a file is followed first."""
+    target = fresh / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source.resolve(), target)
+    except OSError:
+        shutil.copyfile(source, target)
+    return FileSpec(name, target.stat().st_size, file_sha256(target))
+
+
+def _entry(spec: ModelSpec) -> dict[str, Any]:
+    entry = {key: value for key, value in asdict(spec).items() if key not in ("files", "added") and value}
+    entry["licence"] = spec.licence
+    entry["file"] = [{"path": file.path, "size": file.size, "sha256": file.sha256} for file in spec.files]
+    return entry
