@@ -5,6 +5,9 @@ Layer 1, pure.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+
 import numpy as np
 
 from idc_local.fingerprint import chunk_id
@@ -73,14 +76,28 @@ def _table_header(document: Document, sentences: Sentences, first: int) -> str:
     return document.text[block.header.start : block.header.end].strip()
 
 
-def lexical_text(chunk: Chunk) -> str:
-    """What BM25 sees of a chunk: its heading path, its table header and its text."""
-    return "\n".join(part for part in (chunk.heading, chunk.context, chunk.text) if part)
+def sentence_terms(document: Document, sentences: Sentences, language: str) -> tuple[tuple[str, ...], ...]:
+    """Lexical terms of each sentence in order."""
+    bounds = zip(sentences.starts.tolist(), sentences.ends.tolist(), strict=True)
+    return tuple(tuple(lexical_terms(document.text[start:end], language)) for start, end in bounds)
 
 
-def chunk_terms(chunk: Chunk, language: str) -> tuple[str, ...]:
-    """Lexical terms of a chunk in order."""
-    return tuple(lexical_terms(lexical_text(chunk), language))
+def context_terms(chunk: Chunk, language: str) -> list[str]:
+    """Lexical terms of a chunk's heading path and table header."""
+    return lexical_terms(f"{chunk.heading}\n{chunk.context}", language)
+
+
+def chunk_terms(
+    chunks: Sequence[Chunk], ranges: IntArray, terms: Sequence[tuple[str, ...]], language: str
+) -> tuple[tuple[str, ...], ...]:
+    """What BM25 sees of each chunk: the terms of its heading path, its table header and its sentences.
+
+    ranges: int64 [k, 2], the chunks' sentences. terms: of each sentence.
+    """
+    return tuple(
+        (*context_terms(chunk, language), *chain.from_iterable(terms[first:last]))
+        for chunk, (first, last) in zip(chunks, ranges.tolist(), strict=True)
+    )
 
 
 def mean_vectors(sentence_vectors: FloatArray, ranges: IntArray) -> FloatArray:

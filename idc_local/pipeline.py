@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from idc_local.chunks import build_chunks, chunk_terms, mean_vectors
+from idc_local.chunks import build_chunks, chunk_terms, mean_vectors, sentence_terms
 from idc_local.embedding import CachedEmbedder, VectorCache
 from idc_local.fingerprint import digest, sha256_hex
 from idc_local.language import detect_language
@@ -119,7 +119,7 @@ class Pipeline:
     def index(self, document: Document, intents: str) -> IndexedDocument:
         """Everything that an index stores of the document; ``intents`` is one of INTENT_MODES."""
         cut = self.cut(document, intents, embed=True)
-        terms = self._timed("terms", lambda: tuple(chunk_terms(chunk, cut.language) for chunk in cut.chunks))
+        words = self._timed("terms", lambda: sentence_terms(document, cut.sentences, cut.language))
         _, owner = build_chunks(document, cut.sentences, cut.segmentation, cut.predicted.intents)
         return IndexedDocument(
             document=document,
@@ -132,7 +132,8 @@ class Pipeline:
             sentence_vectors=cut.vectors,
             chunk_vectors=mean_vectors(cut.vectors, cut.segmentation.ranges),
             intent_vectors=cut.predicted.vectors,
-            terms=terms,
+            terms=chunk_terms(cut.chunks, cut.segmentation.ranges, words, cut.language),
+            sentence_terms=words,
             recipe=self.recipe(intents),
         )
 

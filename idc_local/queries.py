@@ -80,7 +80,7 @@ def query_vector(parsed: ParsedQuery, encode: Callable[[Sequence[str]], FloatArr
 def merged_vector(vectors: FloatArray) -> FloatArray:
     """The same from the vectors of ``ParsedQuery.texts``, float32 [1 + clauses, d]."""
     if vectors.shape[0] == 1:
-        return vectors[0]
+        return np.asarray(vectors[0], dtype=np.float32)
     asking = vectors[1:].mean(axis=0)
     asking /= max(float(np.linalg.norm(asking)), 1e-12)
     mixed = ASKING * asking + (1.0 - ASKING) * vectors[0]

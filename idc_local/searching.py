@@ -6,15 +6,25 @@ every candidate is then scored exactly on all signals, its sentences included, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from idc_local.filters import Filter, folded, parse_filter, source_passes
-from idc_local.ranking import RankingWeights, Signals, best_run, fuse, segment_max, top_k
+from idc_local.queries import parse_query, query_vector
+from idc_local.ranking import (
+    RankingWeights,
+    Signals,
+    best_run,
+    fuse,
+    segment_max,
+    sentence_evidence,
+    term_coverage,
+    top_k,
+)
 from idc_local.store import Snapshot
-from idc_local.terms import query_terms
+from idc_local.terms import query_terms, term_hashes
 from idc_local.types import AnswerSpan, BoolArray, Chunk, Explain, FloatArray, Hit, IntArray, Query
 
 
@@ -55,16 +65,16 @@ class Searcher:
         allowed = self._allowed(parse_filter(query.filter))
         if k <= 0 or not self.size or (allowed is not None and not allowed.any()):
             return []
-        vector = self._encoder.encode_queries([query.text])[0]
-        terms = query_terms(query.text, self._languages)
-        rows = self._candidates(vector, terms, allowed)
-        signals, similarities, offsets = self._signals(vector, terms, rows)
+        parsed = parse_query(query.text, self._languages)
+        vector = query_vector(parsed, self._encoder.encode_queries)
+        rows = self._candidates(vector, parsed.terms, allowed)
+        signals, evidence, offsets = self._signals(vector, parsed.terms, rows)
         fused = fuse(signals, self._weights)
         order = top_k(fused, [self._snapshot.chunk_ids[row] for row in rows], k)
         chunks = self._snapshot.chunks(rows[order].tolist())
         hits = []
         for rank, (position, chunk) in enumerate(zip(order.tolist(), chunks, strict=True), start=1):
-            own = similarities[offsets[position] : offsets[position + 1]]
+            own = evidence[offsets[position] : offsets[position + 1]]
             spans = self._snapshot.sentence_spans(int(rows[position]))
             hits.append(self._hit(chunk, rank, _explain(signals, fused, position), answer_span(chunk, own, spans)))
         return hits
@@ -74,7 +84,7 @@ class Searcher:
         others = tuple(path for path in self._snapshot.paths_of_document(chunk.document_id) if path != chunk.path)
         return Hit(chunk, rank, explain.fused, span, explain, source.sha256 if source else "", others)
 
-    def _candidates(self, vector: FloatArray, terms: Sequence[str], allowed: BoolArray | None) -> IntArray:
+    def _candidates(self, vector: FloatArray, terms: Mapping[str, float], allowed: BoolArray | None) -> IntArray:
         count = self._weights.candidates
         lists = [self._snapshot.dense(vector, count, allowed)[1], self._snapshot.lexical(terms, count, allowed)[1]]
         if self._weights.intent > 0:
@@ -82,19 +92,22 @@ class Searcher:
         return np.unique(np.concatenate(lists)).astype(np.int64)
 
     def _signals(
-        self, vector: FloatArray, terms: Sequence[str], rows: IntArray
+        self, vector: FloatArray, terms: Mapping[str, float], rows: IntArray
     ) -> tuple[Signals, FloatArray, IntArray]:
-        """Signals of ``rows``, and the similarities of all their sentences with the offsets of each row."""
+        """Signals of ``rows``, and the evidence of all their sentences with the offsets of each row."""
         sentences, offsets = self._snapshot.sentence_vectors(rows)
-        similarities = sentences @ vector
+        hashes, places = self._snapshot.sentence_terms(rows)
+        importance = self._snapshot.idf(list(terms)) * np.fromiter(terms.values(), np.float32, len(terms))
+        coverage = term_coverage(hashes, places, term_hashes(terms), importance)
+        evidence = sentence_evidence(sentences @ vector, coverage, self._weights)
         intents, intent_offsets = self._snapshot.intent_vectors(rows)
         signals = Signals(
             dense=self._snapshot.chunk_vectors(rows) @ vector,
-            sentence=segment_max(similarities, offsets),
+            sentence=segment_max(evidence, offsets),
             intent=segment_max(intents @ vector, intent_offsets),
             lexical=self._snapshot.lexical_scores(terms, rows),
         )
-        return signals, similarities, offsets
+        return signals, evidence, offsets
 
     def _allowed(self, wanted: Filter) -> BoolArray | None:
         """Rows that pass, bool [size]; None where everything does."""
@@ -117,17 +130,23 @@ class Searcher:
         return allowed
 
     def _holding(self, word: str) -> BoolArray:
-        """Rows that hold all parts of ``word`` in one of the index's languages, bool [size]."""
+        """Rows that hold all parts of ``word`` in one of the index's languages, bool [size].
+
+        A function word is no term: it is looked for in the texts themselves.
+        """
+        terms = [query_terms(word, [language]) for language in self._languages]
+        if not all(terms):
+            return self._holding_phrase(word, np.ones(self.size, dtype=np.bool_))
         found = np.zeros(self.size, dtype=np.bool_)
-        for language in self._languages:
-            found |= self._holding_terms(query_terms(word, [language]))
+        for own in terms:
+            found |= self._holding_terms(own)
         return found
 
     def _holding_terms(self, terms: Sequence[str]) -> BoolArray:
-        held = np.full(self.size, bool(terms))
+        held = np.ones(self.size, dtype=np.bool_)
         for term in terms:
             own = np.zeros(self.size, dtype=np.bool_)
-            own[self._snapshot.lexical([term], self.size, None)[1]] = True
+            own[self._snapshot.lexical({term: 1.0}, self.size, None)[1]] = True
             held &= own
         return held
 

@@ -342,6 +342,7 @@ class IndexedDocument:
     where sentence and intent vectors hold only values that float16 can represent.
     ranges: int64 [k, 2], half-open sentence ranges of the chunks. intent_chunk: int64 [m], the chunk of each intent.
     terms: for each chunk its lexical terms in order, as ``terms.lexical_terms`` gave them.
+    sentence_terms: for each sentence its own lexical terms.
     recipe: fingerprint of everything besides the text that shaped this value (models, settings, versions).
     intent_keys: keys in the intent cache of all windows that were asked about, so that a document can be forgotten
         with what was generated from it.
@@ -358,5 +359,6 @@ class IndexedDocument:
     chunk_vectors: FloatArray
     intent_vectors: FloatArray
     terms: tuple[tuple[str, ...], ...]
+    sentence_terms: tuple[tuple[str, ...], ...]
     recipe: str
     intent_keys: tuple[str, ...] = ()

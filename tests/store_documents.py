@@ -111,6 +111,7 @@ def make_indexed(
         chunk_vectors=vectors([chunk.text for chunk in chunks]),
         intent_vectors=vectors([intent.text for intent in found]),
         terms=tuple(tuple(re.findall(r"\w+", chunk.text.casefold())) for chunk in chunks),
+        sentence_terms=tuple(tuple(re.findall(r"\w+", own.casefold())) for own in sentence_texts),
         recipe=recipe,
     )
 
@@ -172,7 +173,7 @@ def visible(folder: Path) -> dict[str, Any]:
             for k in (1, 3, 100):
                 for allowed in (None, some):
                     found = [search(vector(query), k, allowed) for search in (snapshot.dense, snapshot.intent)]
-                    found.append(snapshot.lexical(query.casefold().strip(".").split(), k, allowed))
+                    found.append(snapshot.lexical(dict.fromkeys(query.casefold().strip(".").split(), 1.0), k, allowed))
                     name = f"{query}/{k}/{allowed is None}"
                     seen[name] = [part.tobytes() for pair in found for part in pair]
         return seen

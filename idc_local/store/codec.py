@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from idc_local.terms import term_hashes
 from idc_local.types import Block, BlockKind, Chunk, Document, IndexedDocument, IntArray, Intent, Sentences, Span
 
 Json: TypeAlias = Any
@@ -131,3 +132,16 @@ def count_terms(terms: Sequence[Sequence[str]]) -> tuple[list[str], IntArray, In
 def storable(term: str) -> str:
     """The term with lone surrogates, which no file format takes, replaced."""
     return term if term.isascii() else term.encode("utf-8", "replace").decode("utf-8")
+
+
+def hash_terms(sentences: Sequence[Sequence[str]]) -> tuple[npt.NDArray[np.uint32], IntArray]:
+    """Hashes of the distinct terms of each sentence, uint32 [p], ascending in it, and how many it has, int64 [n]."""
+    parts = [np.unique(term_hashes(own)) for own in sentences]
+    counts = np.array([part.shape[0] for part in parts], dtype=np.int64)
+    return np.concatenate([np.zeros(0, dtype=np.uint32), *parts]), counts
+
+
+def expand(starts: IntArray, counts: IntArray) -> IntArray:
+    """int64 [sum of counts]: the numbers from each start on, as many as its count: [5, 1], [2, 1] → [5, 6, 1]."""
+    begins = np.cumsum(counts) - counts
+    return np.asarray(np.arange(int(counts.sum())) + np.repeat(starts - begins, counts), dtype=np.int64)

@@ -1,14 +1,14 @@
 """BM25. The only user of bm25s: its files, and top lists with ties in order of row.
 
 The score arrays are built here, without a loop over documents, from counts of terms; they are those that bm25s
-itself would build (method "lucene", k1 1.5, b 0.75).
+itself would build (method "lucene").
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from idc_local.ranking import BM25_B, BM25_K1
 from idc_local.store.blocks import BlockFolder, BlockWriter
 from idc_local.store.layout import damaged
 from idc_local.types import BoolArray, FloatArray, IntArray
 
-K1 = 1.5
-B = 0.75
 DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
 VOCABULARY, PARAMETERS = "vocab.index.json", "params.index.json"
 
@@ -81,6 +80,11 @@ def merge_counts(parts: Sequence[tuple[Sequence[str], IntArray, IntArray]], leng
     return TermCounts([names[n] for n in order.tolist()], terms[sorter], where[sorter], counts[sorter], lengths)
 
 
+def idf(rows: int, frequency: IntArray) -> FloatArray:
+    """float32 [terms]: ln(1 + (n − df + 0.5) / (df + 0.5)), from document frequencies int64 [terms]."""
+    return np.asarray(np.log(1 + (rows - frequency + 0.5) / (frequency + 0.5)), dtype=np.float32)
+
+
 def bm25_scores(counts: TermCounts) -> FloatArray:
     """float32 [p]: score of each pair, idf · tf / (tf + k1 · (1 − b + b · length / mean length)).
 
@@ -88,11 +92,11 @@ def bm25_scores(counts: TermCounts) -> FloatArray:
     """
     n = counts.lengths.shape[0]
     frequency = np.bincount(counts.terms, minlength=len(counts.vocabulary))
-    idf = np.log(1 + (n - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
+    weights = idf(n, frequency)
     mean = counts.lengths.mean() or 1.0
     own = counts.counts.astype(np.float32)
-    penalty = K1 * ((1 - B) + B * counts.lengths / mean)
-    return np.asarray(idf[counts.terms] * (own / (penalty[counts.rows] + own)), dtype=np.float32)
+    penalty = BM25_K1 * ((1 - BM25_B) + BM25_B * counts.lengths / mean)
+    return np.asarray(weights[counts.terms] * (own / (penalty[counts.rows] + own)), dtype=np.float32)
 
 
 def write_bm25(writer: BlockWriter, counts: TermCounts) -> None:
@@ -106,8 +110,8 @@ def write_bm25(writer: BlockWriter, counts: TermCounts) -> None:
     writer.json(
         PARAMETERS,
         {
-            "k1": K1,
-            "b": B,
+            "k1": BM25_K1,
+            "b": BM25_B,
             "delta": 0.5,
             "method": "lucene",
             "idf_method": "lucene",
@@ -129,7 +133,7 @@ class LexicalFile:
         self._arrays = [folder.array(name) for name in (DATA, INDICES)]
         self._index: Any = None
         self._load(folder.folder)
-        self._last: tuple[tuple[int, ...], FloatArray] | None = None
+        self._last: tuple[dict[int, float], FloatArray] | None = None
 
     def _load(self, folder: Path) -> None:
         for name in (INDPTR, VOCABULARY, PARAMETERS):
@@ -139,23 +143,33 @@ class LexicalFile:
             raise damaged(folder / PARAMETERS, f"it is about {index.scores['num_docs']} rows")
         self._index = index
 
-    def scores(self, terms: Sequence[str]) -> FloatArray:
-        """float32 [rows]: BM25 of every row; unknown terms give nothing, repeated ones count each time."""
-        numbers = tuple(self._index.get_tokens_ids(list(terms)))
+    def scores(self, terms: Mapping[str, float]) -> FloatArray:
+        """float32 [rows]: BM25 of every row, each term times its weight; unknown terms give nothing."""
+        known = self._index.vocab_dict
+        numbers = {known[term]: weight for term, weight in terms.items() if term in known}
         if self._last is None or self._last[0] != numbers:
             self._last = (numbers, self._scores(numbers))
         return self._last[1]
 
-    def _scores(self, numbers: tuple[int, ...]) -> FloatArray:
-        if not numbers:
-            return np.zeros(self._rows, dtype=np.float32)
+    def _scores(self, numbers: Mapping[int, float]) -> FloatArray:
+        result = np.zeros(self._rows, dtype=np.float32)
         pointers = self._index.scores["indptr"]
-        for number in set(numbers):
+        for number in numbers:
             for array in self._arrays:
                 array.part(int(pointers[number]), int(pointers[number + 1]))
-        return np.asarray(self._index.get_scores_from_ids(list(numbers)), dtype=np.float32)
+        for weight in sorted(set(numbers.values())):
+            alike = [number for number, own in numbers.items() if own == weight]
+            result += np.float32(weight) * np.asarray(self._index.get_scores_from_ids(alike), dtype=np.float32)
+        return result
 
-    def top(self, terms: Sequence[str], k: int, allowed: BoolArray | None) -> tuple[FloatArray, IntArray]:
+    def idf(self, terms: Sequence[str]) -> FloatArray:
+        """float32 [terms]: inverse document frequency over rows, 0 for unknown terms."""
+        known, pointers = self._index.vocab_dict, self._index.scores["indptr"]
+        numbers = [known.get(term) for term in terms]
+        held = [0 if number is None else int(pointers[number + 1] - pointers[number]) for number in numbers]
+        return np.where(np.array(held) > 0, idf(self._rows, np.array(held, dtype=np.int64)), 0).astype(np.float32)
+
+    def top(self, terms: Mapping[str, float], k: int, allowed: BoolArray | None) -> tuple[FloatArray, IntArray]:
         """Scores above zero and their rows, best first, at most ``k`` of the allowed ones."""
         scores = self.scores(terms)
         held = scores > 0 if allowed is None else (scores > 0) & allowed

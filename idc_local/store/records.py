@@ -25,6 +25,7 @@ from idc_local.store.codec import (
     encode_json,
     encode_sentences,
     encode_text,
+    hash_terms,
 )
 from idc_local.store.layout import DATABASE, damaged
 from idc_local.store.schema import Database, check_seal, seal
@@ -34,6 +35,7 @@ from idc_local.types import IndexedDocument, IntArray
 INTEGERS = "<i8"
 SHORTS = "<i4"
 FLOATS = "<f4"
+WORDS = "<u4"
 HALVES = "<f2"
 
 
@@ -110,6 +112,7 @@ def _put_chunks(db: Database, edition: int, indexed: IndexedDocument, order: Int
 
 def _parts(indexed: IndexedDocument, order: IntArray) -> dict[str, bytes]:
     vocabulary, postings, lengths = count_terms([indexed.terms[place] for place in order.tolist()])
+    hashes, held = hash_terms(indexed.sentence_terms)
     return {
         "text": encode_text(indexed.document.text),
         "document": encode_document(indexed.document, indexed.language),
@@ -123,6 +126,8 @@ def _parts(indexed: IndexedDocument, order: IntArray) -> dict[str, bytes]:
         "vocabulary": encode_json(vocabulary),
         "postings": encode_array(postings, SHORTS),
         "lengths": encode_array(lengths, INTEGERS),
+        "term_hashes": encode_array(hashes, WORDS),
+        "term_counts": encode_array(held, INTEGERS),
     }
 
 
@@ -157,7 +162,7 @@ def read_part(folder: Path, db: Database, edition: Edition, name: str) -> bytes:
 
 def read_array(folder: Path, db: Database, edition: Edition, name: str) -> npt.NDArray[Any]:
     """One part of an edition that holds an array, flat."""
-    dtype = {"chunk_vectors": FLOATS, "postings": SHORTS}.get(name, INTEGERS)
+    dtype = {"chunk_vectors": FLOATS, "postings": SHORTS, "term_hashes": WORDS}.get(name, INTEGERS)
     return np.frombuffer(read_part(folder, db, edition, name), dtype=dtype)
 
 

@@ -12,15 +12,8 @@ from idc_local.errors import NothingFound, UsageError
 from idc_local.store.generation import Placed, row_places, rows_of_chunks
 from idc_local.store.records import Edition
 from idc_local.store.segments import Segment
-from idc_local.types import IntArray
 
 HEX = frozenset("0123456789abcdef")
-
-
-def expand(starts: IntArray, counts: IntArray) -> IntArray:
-    """int64 [sum of counts]: the numbers from each start on, as many as its count: [5, 1], [2, 1] → [5, 6, 1]."""
-    begins = np.cumsum(counts) - counts
-    return np.asarray(np.arange(int(counts.sum())) + np.repeat(starts - begins, counts), dtype=np.int64)
 
 
 class Rows:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from idc_local.fingerprint import digest
 from idc_local.store.blocks import BlockFolder, BlockWriter, Sink
-from idc_local.store.codec import decode_json, decode_sentences
+from idc_local.store.codec import decode_json, decode_sentences, expand
 from idc_local.store.layout import DATABASE, FileEntry, damaged
 from idc_local.store.lexical import merge_counts
 from idc_local.store.records import Edition, read_array, read_part
@@ -30,6 +30,7 @@ SENTENCES, INTENTS = slice(2, 4), slice(4, 6)
 """Columns of the table: where the sentences and intents of a chunk begin and end. The first two: its code points."""
 
 TERMS, POSTINGS, LENGTHS = "terms.json", "postings.npy", "lengths.npy"
+TERM_HASHES, TERM_OFFSETS = "sentence_terms.npy", "sentence_term_offsets.npy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,10 @@ def _write_terms(truth: Truth, editions: Sequence[Edition], writer: BlockWriter)
     writer.json(TERMS, merged.vocabulary)
     writer.array(POSTINGS, np.stack([merged.terms, merged.rows, merged.counts], axis=1).astype(np.int32))
     writer.array(LENGTHS, merged.lengths)
+    hashes = [_array(truth, edition, "term_hashes") for edition in editions]
+    held = [_array(truth, edition, "term_counts") for edition in editions]
+    writer.array(TERM_HASHES, np.concatenate([np.zeros(0, dtype=np.uint32), *hashes]).astype(np.uint32))
+    writer.array(TERM_OFFSETS, np.cumsum(np.concatenate([[0], *held])).astype(np.int64))
 
 
 class Segment:
@@ -187,6 +192,12 @@ class Segment:
     def sentence_vectors(self, places: IntArray) -> npt.NDArray[np.float16]:
         """float16 [len(places), d]: a copy of the vectors of the sentences at ``places``."""
         return self._sentences.take(places)
+
+    def sentence_terms(self, places: IntArray) -> tuple[npt.NDArray[np.uint32], IntArray]:
+        """Hashes of the terms of the sentences at ``places``, uint32 [p], and how many each has, int64 [s]."""
+        offsets = self._files.array(TERM_OFFSETS)
+        begin, end = offsets.take(places), offsets.take(places + 1)
+        return self._files.array(TERM_HASHES).take(expand(begin, end - begin)), end - begin
 
     def sentence_spans(self, chunk: int) -> IntArray:
         """int64 [s, 2]: code points of the sentences of a chunk."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from idc_local.errors import NothingFound, StoreMismatch
 from idc_local.store.blocks import BlockFolder
-from idc_local.store.codec import decode_chunk, decode_document, decode_text
+from idc_local.store.codec import decode_chunk, decode_document, decode_text, expand
 from idc_local.store.generation import BM25, SOURCES, entries_below, open_segments, read_documents
 from idc_local.store.layout import Manifest, damaged, generation_folder, os_errors
 from idc_local.store.lexical import LexicalFile
 from idc_local.store.lock import hold_current
 from idc_local.store.records import read_chunk, read_part
-from idc_local.store.rows import Rows, expand
+from idc_local.store.rows import Rows
 from idc_local.store.schema import open_for_reading, sql_errors
 from idc_local.store.segments import CHUNK_VECTORS, INTENT_VECTORS, INTENTS, SENTENCES, Segment
 from idc_local.store.vectors import best
@@ -129,15 +129,19 @@ class Snapshot(Rows):
                 hint="search with the embedder that the index was made with, or idc-local index PATH --rebuild",
             )
 
-    def lexical(self, terms: Sequence[str], k: int, allowed: BoolArray | None = None) -> Top:
-        """The best rows by BM25, scores above zero only."""
+    def lexical(self, terms: Mapping[str, float], k: int, allowed: BoolArray | None = None) -> Top:
+        """The best rows by BM25, scores above zero only; ``terms``: each with its weight."""
         if not self.size:
             return np.zeros(0, np.float32), np.zeros(0, np.int64)
         return self._lexical().top(terms, k, allowed)
 
-    def lexical_scores(self, terms: Sequence[str], rows: IntArray) -> FloatArray:
+    def lexical_scores(self, terms: Mapping[str, float], rows: IntArray) -> FloatArray:
         """float32 [len(rows)]: BM25 of the rows."""
         return self._lexical().scores(terms)[rows] if self.size else np.zeros(0, np.float32)
+
+    def idf(self, terms: Sequence[str]) -> FloatArray:
+        """float32 [len(terms)]: BM25's inverse document frequency, over chunks; 0 for a term that no chunk has."""
+        return self._lexical().idf(terms) if self.size else np.zeros(len(terms), np.float32)
 
     def _lexical(self) -> LexicalFile:
         if self._terms is None:
@@ -160,6 +164,31 @@ class Snapshot(Rows):
     def intent_vectors(self, rows: IntArray) -> tuple[FloatArray, IntArray]:
         """The same for the rows' intents."""
         return self._gathered(rows, INTENTS, lambda segment, places: segment.vectors(INTENT_VECTORS).rows(places))
+
+    def sentence_terms(self, rows: IntArray) -> tuple[npt.NDArray[np.uint32], IntArray]:
+        """Hashes of the rows' sentences' distinct terms, uint32 [p], and int64 [s + 1] where each sentence's begin.
+
+        Sentences are in the order of ``sentence_vectors``.
+        """
+        numbers, chunks = self._places[1][rows], self._places[2][rows]
+        bounds = np.zeros((len(rows), 2), dtype=np.int64)
+        for number in np.unique(numbers).tolist():
+            bounds[numbers == number] = self._segments[number].table[chunks[numbers == number], SENTENCES]
+        counts = bounds[:, 1] - bounds[:, 0]
+        first = np.cumsum(counts) - counts
+        held = np.zeros(int(counts.sum()), dtype=np.int64)
+        found = []
+        for number in np.unique(numbers).tolist():
+            mine = numbers == number
+            hashes, own = self._segments[number].sentence_terms(expand(bounds[mine, 0], counts[mine]))
+            places = expand(first[mine], counts[mine])
+            held[places] = own
+            found.append((places, hashes, own))
+        offsets = np.concatenate([[0], np.cumsum(held)]).astype(np.int64)
+        result = np.zeros(int(offsets[-1]), dtype=np.uint32)
+        for places, hashes, own in found:
+            result[expand(offsets[:-1][places], own)] = hashes
+        return result, offsets
 
     def _gathered(
         self, rows: IntArray, columns: slice, take: Callable[[Segment, IntArray], npt.NDArray[Any]]

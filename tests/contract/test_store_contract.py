@@ -151,7 +151,7 @@ def bm25_by_hand(texts: list[list[str]], query: list[str]) -> FloatArray:
             holding = sum(term in other for other in texts)
             if term in counts:
                 idf = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
-                score += idf * counts[term] / (counts[term] + 1.5 * (0.25 + 0.75 * len(own) / mean))
+                score += idf * counts[term] / (counts[term] + 1.2 * (0.6 + 0.4 * len(own) / mean))
         scores.append(score)
     return np.array(scores, dtype=np.float32)
 
@@ -163,9 +163,11 @@ def test_lexical_list_equals_a_full_comparison(corpus: Path, query: list[str], k
         texts = [chunk.text.replace(".", "").split() for chunk in snapshot.chunks(range(snapshot.size))]
         expected = bm25_by_hand(texts, query)
         allowed = np.arange(snapshot.size) % 3 != 0
-        np.testing.assert_allclose(snapshot.lexical_scores(query, np.arange(snapshot.size)), expected, rtol=1e-5)
+        np.testing.assert_allclose(
+            snapshot.lexical_scores(Counter(query), np.arange(snapshot.size)), expected, rtol=1e-5
+        )
         for mask in (None, allowed):
-            scores, rows = snapshot.lexical(query, k, mask)
+            scores, rows = snapshot.lexical(Counter(query), k, mask)
             held = (expected > 0) & (allowed if mask is not None else True)
             assert len(rows) == min(k, int(held.sum()))
             assert held[rows].all()
@@ -191,4 +193,4 @@ def test_ties_at_the_limit_go_to_the_first_rows(tmp_path: Path) -> None:
         assert snapshot.dense(vector("other"), 5, None)[1].tolist() == [0, 1, 2, 3, 4]
         allowed = np.arange(60) >= 50
         assert snapshot.dense(vector("other"), 3, allowed)[1].tolist() == [50, 51, 52]
-        assert snapshot.lexical(["same"], 4, None)[1].tolist() == [0, 1, 2, 3]
+        assert snapshot.lexical({"same": 1.0}, 4, None)[1].tolist() == [0, 1, 2, 3]

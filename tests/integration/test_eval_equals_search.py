@@ -65,7 +65,11 @@ def ranked_in_memory(
     cuts = [segment(document, strategy, options.limits, options.cutting) for document in prepared.documents]
     index = index_segmentations(prepared, cuts)
     rankings = rank_all(
-        prepared.asked, index, score_all(prepared.asked, index), build_retriever("default", options.weights), depth=1000
+        prepared.asked,
+        index,
+        score_all(prepared.asked, index, options.weights),
+        build_retriever("default", options.weights),
+        depth=1000,
     )
     return [
         [

@@ -282,7 +282,7 @@ def read_on(folder: Path, ready: Connection) -> None:
             assert snapshot.size == 3 + number % 4
             query = numbered(number, snapshot.size)[1]
             assert snapshot.dense(vector(query), 1)[1].tolist() == [1]
-            assert len(snapshot.lexical([str(number)], 99)[1]) == snapshot.size
+            assert len(snapshot.lexical({str(number): 1.0}, 99)[1]) == snapshot.size
             assert snapshot.document_text(snapshot.chunks([0])[0].document_id) == numbered(number, 1)[0]
         if not seen:
             ready.send("reading")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idc_local.chunks import build_chunks, chunk_terms, intent_chunks, lexical_text, mean_vectors, unit_rows
+from idc_local.chunks import build_chunks, chunk_terms, intent_chunks, mean_vectors, sentence_terms, unit_rows
 from idc_local.types import Block, BlockKind, Document, Intent, Segmentation, Sentences, Span
 
 TEXT = "# Pump\n\nIt stops. It starts.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
@@ -89,8 +89,9 @@ def test_chunks_show_their_place_and_what_they_stand_under() -> None:
 
 def test_bm25_sees_heading_table_header_and_text() -> None:
     chunks, _ = build_chunks(document(), sentences(), Segmentation(np.array([[5, 6]])), ())
-    assert lexical_text(chunks[0]) == "Pump\n| a | b |\n|---|---|\n| 3 | 4 |\n"
-    assert chunk_terms(chunks[0], "en") == ("pump", "a", "b", "3", "4")
+    words = sentence_terms(document(), sentences(), "xx")
+    assert words[5] == ("3", "4")
+    assert chunk_terms(chunks, np.array([[5, 6]]), words, "xx") == (("pump", "a", "b", "3", "4"),)
 
 
 def test_with_overlapping_chunks_the_first_that_holds_the_evidence_owns_it() -> None:

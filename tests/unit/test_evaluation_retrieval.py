@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,12 +29,22 @@ def test_bm25_equals_the_library(texts: list[list[str]], queries: list[list[str]
         texts[0].append("a")
     model = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
     model.index(texts, show_progress=False)
-    found = bm25(queries, texts)
+    found = plain_bm25(queries, texts)
     assert found.shape == (len(queries), len(texts))
     for query, scores in zip(queries, found, strict=True):
         known = [term for term in query if any(term in text for text in texts)]
         expected = model.get_scores(known) if known else np.zeros(len(texts))
         assert scores == pytest.approx(expected, abs=1e-5)
+
+
+def plain_bm25(queries: Sequence[Sequence[str]], texts: Sequence[Sequence[str]]) -> FloatArray:
+    """BM25 with the paper's constants, float32 [queries, texts]."""
+    vocabulary = {term: place for place, term in enumerate(dict.fromkeys(chain.from_iterable(queries)))}
+    frequency = np.array([[list(text).count(term) for text in texts] for term in vocabulary], dtype=np.float32)
+    lengths = np.array([len(text) for text in texts], dtype=np.float64)
+    scores = bm25(frequency.reshape(len(vocabulary), len(texts)), lengths, 1.5, 0.75)
+    found = [scores[[vocabulary[term] for term in query]].sum(axis=0) for query in queries]
+    return np.array(found, dtype=np.float32).reshape(len(queries), len(texts))
 
 
 def unit(*rows: tuple[float, float]) -> FloatArray:
@@ -57,6 +70,7 @@ def index(ids: str, vectors: FloatArray, terms: list[list[str]], documents: list
         piece_rows=np.arange(count, dtype=np.int64),
         piece_offsets=np.arange(count + 1, dtype=np.int64),
         piece_spans=spans,
+        piece_terms=tuple(tuple(own) for own in terms),
         intent_rows=np.zeros(0, dtype=np.int64),
         intent_offsets=np.zeros(count + 1, dtype=np.int64),
     )
@@ -65,7 +79,8 @@ def index(ids: str, vectors: FloatArray, terms: list[list[str]], documents: list
 def asked(vector: FloatArray, terms: list[str], pieces: FloatArray, scope: int = -1) -> Asked:
     return Asked(
         vectors=vector,
-        terms=(tuple(terms),),
+        whole=vector,
+        terms=(dict.fromkeys(terms, 1.0),),
         scope=np.array([scope], dtype=np.int64),
         pieces=(vector @ pieces.T),
         intents=np.zeros((1, 0), dtype=np.float32),
@@ -74,7 +89,9 @@ def asked(vector: FloatArray, terms: list[str], pieces: FloatArray, scope: int =
 
 def ranked(name: str, question: Asked, chunks: ChunkIndex, weights: RankingWeights | None = None) -> list[int]:
     retriever = build_retriever(name, weights or RankingWeights())
-    found: list[int] = rank_all(question, chunks, score_all(question, chunks), retriever)[0].rows.tolist()
+    found: list[int] = rank_all(question, chunks, score_all(question, chunks, retriever.weights), retriever)[
+        0
+    ].rows.tolist()
     return found
 
 
@@ -83,7 +100,7 @@ def test_each_retriever_ranks_by_its_own_signal() -> None:
     chunks = index("cab", vectors, [["x"], ["x", "y", "y"], ["y"]], [0, 0, 1])
     question = asked(unit((1, 0)), ["y"], vectors)
     assert ranked("dense", question, chunks) == [0, 1, 2]
-    assert ranked("bm25", question, chunks) == [2, 1]
+    assert ranked("bm25", question, chunks) == [1, 2]
     assert ranked("paper", question, chunks)[0] == 1
 
 
@@ -93,7 +110,7 @@ def test_paper_is_the_published_fusion() -> None:
     vectors = unit((1, 0.2), (0, 1), (1, 1))
     chunks = index("abc", vectors, [["x"], ["y"], ["x", "y"]], [0, 0, 0])
     question = asked(unit((1, 0)), ["y"], vectors)
-    dense, lexical = vectors[:, 0], bm25([["y"]], chunks.terms)[0]
+    dense, lexical = vectors[:, 0], plain_bm25([["y"]], chunks.terms)[0]
     fused = 0.6 * (dense - dense.min()) / np.ptp(dense) + 0.4 * (lexical - lexical.min()) / np.ptp(lexical)
     assert ranked("paper", question, chunks) == np.argsort(-fused).tolist()
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import math
+from collections import Counter
 from pathlib import Path
 
 import bm25s
 import numpy as np
 import pytest
 
+from idc_local.ranking import BM25_B, BM25_K1
 from idc_local.store.blocks import BlockFolder, BlockWriter
 from idc_local.store.codec import count_terms
 from idc_local.store.lexical import LexicalFile, TermCounts, merge_counts, write_bm25
@@ -32,14 +35,16 @@ def saved(folder: Path, texts: list[list[str]]) -> LexicalFile:
 @pytest.mark.parametrize("seed", range(5))
 def test_scores_equal_those_of_bm25s(tmp_path: Path, seed: int) -> None:
     texts = corpus(seed, 80)
-    theirs = bm25s.BM25(k1=1.5, b=0.75, method="lucene", backend="numpy")
+    theirs = bm25s.BM25(k1=BM25_K1, b=BM25_B, method="lucene", backend="numpy")
     theirs.index(texts, show_progress=False)
     ours = saved(tmp_path, texts)
     for term in sorted({term for text in texts for term in text}):
         expected = theirs.get_scores([term])
-        np.testing.assert_allclose(ours.scores([term]), expected, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(ours.scores({term: 1.0}), expected, rtol=1e-6, atol=1e-7)
     query = ["w1", "w3", "w1", "浮球", "nowhere"]
-    np.testing.assert_allclose(ours.scores(query), theirs.get_scores(query), rtol=1e-6)
+    np.testing.assert_allclose(ours.scores(Counter(query)), theirs.get_scores(query), rtol=1e-6)
+    half = theirs.get_scores(["w1"]) + 0.5 * theirs.get_scores(["w3"])
+    np.testing.assert_allclose(ours.scores({"w1": 1.0, "w3": 0.5}), half, rtol=1e-6)
 
 
 def test_the_files_are_an_index_of_bm25s(tmp_path: Path) -> None:
@@ -47,7 +52,7 @@ def test_the_files_are_an_index_of_bm25s(tmp_path: Path) -> None:
     ours = saved(tmp_path, texts)
     theirs = bm25s.BM25.load(tmp_path, mmap=True, show_progress=False)
     documents, scores = theirs.retrieve([["w1", "w2"]], k=5, show_progress=False, backend_selection="numpy")
-    expected, rows = ours.top(["w1", "w2"], 5, None)
+    expected, rows = ours.top(Counter(["w1", "w2"]), 5, None)
     np.testing.assert_array_equal(np.sort(scores[0])[::-1], expected)
     assert set(documents[0].tolist()) == set(rows.tolist()) or len(set(expected.tolist())) < 5
 
@@ -74,28 +79,34 @@ def test_left_out_rows_leave_no_trace() -> None:
 
 
 def test_worked_example(tmp_path: Path) -> None:
-    # idf(a) = ln(1 + 1.5 / 1.5) = ln 2; both rows have the mean length, so tf 1 gives ln 2 · 1 / (1 + 1.5).
+    # idf(a) = ln(1 + 1.5 / 1.5) = ln 2; both rows have the mean length, so tf 1 gives ln 2 · 1 / (1 + 1.2).
     ours = saved(tmp_path, [["a", "b"], ["b", "b"]])
-    assert ours.scores(["a"])[0] == pytest.approx(0.6931472 / 2.5)
-    assert ours.scores(["a"])[1] == 0
+    assert ours.scores({"a": 1.0})[0] == pytest.approx(0.6931472 / 2.2)
+    assert ours.scores({"a": 1.0})[1] == 0
 
 
 def test_nothing_to_find(tmp_path: Path) -> None:
     ours = saved(tmp_path, [[], []])
     for terms in ([], ["x"], ["x", ""]):
-        scores, rows = ours.top(terms, 5, None)
+        scores, rows = ours.top(Counter(terms), 5, None)
         assert scores.shape == rows.shape == (0,)
-        assert ours.scores(terms).tolist() == [0, 0]
+        assert ours.scores(Counter(terms)).tolist() == [0, 0]
 
 
 def test_ties_are_in_order_of_row_and_k_may_be_anything(tmp_path: Path) -> None:
     ours = saved(tmp_path, [["a", "x"], ["a", "y"], ["b", "z"], ["a", "q"]])
-    assert ours.top(["a"], 2, None)[1].tolist() == [0, 1]
-    assert ours.top(["a"], 99, None)[1].tolist() == [0, 1, 3]
-    assert ours.top(["a"], 2, np.array([False, True, True, True]))[1].tolist() == [1, 3]
-    assert ours.top(["a"], 0, None)[1].tolist() == []
-    assert ours.top(["a"], -1, None)[1].tolist() == []
+    assert ours.top({"a": 1.0}, 2, None)[1].tolist() == [0, 1]
+    assert ours.top({"a": 1.0}, 99, None)[1].tolist() == [0, 1, 3]
+    assert ours.top({"a": 1.0}, 2, np.array([False, True, True, True]))[1].tolist() == [1, 3]
+    assert ours.top({"a": 1.0}, 0, None)[1].tolist() == []
+    assert ours.top({"a": 1.0}, -1, None)[1].tolist() == []
 
 
 def test_lone_surrogates_are_counted_as_something(tmp_path: Path) -> None:
-    assert saved(tmp_path, [["\ud800"], ["a"]]).scores(["?"])[0] > 0
+    assert saved(tmp_path, [["\ud800"], ["a"]]).scores({"?": 1.0})[0] > 0
+
+
+def test_idf_counts_rows_and_knows_no_unknown_terms(tmp_path: Path) -> None:
+    ours = saved(tmp_path, [["a", "a"], ["a", "b"], ["c"]])
+    expected = [math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5), 0.0]
+    assert ours.idf(["a", "b", "nowhere"]).tolist() == pytest.approx(expected)

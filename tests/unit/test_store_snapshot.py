@@ -169,4 +169,4 @@ def test_folders_with_odd_names(tmp_path: Path) -> None:
         writer.publish()
     with Snapshot.open(place) as snapshot:
         assert snapshot.chunks([0])[0].text == indexed.chunks[0].text
-        assert snapshot.lexical(["fifth"], 1)[1].tolist() == [2]
+        assert snapshot.lexical({"fifth": 1.0}, 1)[1].tolist() == [2]

@@ -330,8 +330,8 @@ def test_an_index_without_documents(tmp_path: Path) -> None:
         assert snapshot.size == 0
         assert snapshot.dense(vector("x"), 3)[1].tolist() == []
         assert snapshot.intent(vector("x"), 3)[1].tolist() == []
-        assert snapshot.lexical(["x"], 3)[1].tolist() == []
-        assert snapshot.lexical_scores(["x"], np.zeros(0, np.int64)).tolist() == []
+        assert snapshot.lexical({"x": 1.0}, 3)[1].tolist() == []
+        assert snapshot.lexical_scores({"x": 1.0}, np.zeros(0, np.int64)).tolist() == []
         assert snapshot.sentence_vectors(np.zeros(0, np.int64))[1].tolist() == [0]
         assert list(snapshot.all_intents()) == []
     assert {check.status for check in verify(tmp_path, deep=True)} == {"ok"}
