@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -95,17 +94,16 @@ class VectorFile:
     def _near(self, query: FloatArray, k: int, available: int, allowed: BoolArray | None) -> IntArray:
         """Positions of all vectors that may be among the best ``k``."""
         faiss = _faiss()
-        options: dict[str, Any] = {}
-        if allowed is not None:
-            bits = np.packbits(allowed, bitorder="little")
-            selector = faiss.IDSelectorBitmap(bits)
-            options["params"] = faiss.SearchParameters(sel=selector)
+        bits = None if allowed is None else np.packbits(allowed, bitorder="little")
+        # With a selector, even one that selects all, a single query is answered by the thread that asks.
+        selector = faiss.IDSelectorAll() if bits is None else faiss.IDSelectorBitmap(bits)
+        chosen = faiss.SearchParameters(sel=selector)
         asked = min(available, k + 16)
         own = np.ascontiguousarray(query, dtype=np.float32)[None]
-        scores, positions = self._index.search(own, asked, **options)
+        scores, positions = self._index.search(own, asked, params=chosen)
         limit = scores[0, k - 1] - _margin(query)
         if asked < available and scores[0, -1] >= limit:
-            _, _, positions = self._index.range_search(own, float(limit), **options)
+            _, _, positions = self._index.range_search(own, float(limit), params=chosen)
             return np.sort(positions).astype(np.int64)
         return np.sort(positions[0][scores[0] >= limit]).astype(np.int64)
 
