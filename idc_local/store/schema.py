@@ -260,6 +260,6 @@ def integrity(folder: Path) -> str:
     """``ok``, or the first thing that is wrong with the structure of the database."""
     try:
         with closing(open_for_reading(folder)) as db, sql_errors(folder):
-            return str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
+            return " ".join(str(db.execute("PRAGMA integrity_check(1)").fetchone()[0]).split())
     except StoreCorrupt as error:
         return error.message
