@@ -48,16 +48,23 @@ _STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"]
 
 @dataclass(slots=True)
 class NetworkLog:
-    """What one guard saw. ``connections`` leave the machine; ``refused`` and ``programs`` name who did what."""
+    """What one guard saw.
+
+    connections: that leave the machine. local: that stay on it (a proxy among them would carry data further).
+    refused, programs: who did what.
+    """
 
     allow: bool
     connections: int = 0
+    local: int = 0
     refused: list[str] = field(default_factory=list)
     programs: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
         """One line for people: ``network: 0 connections``."""
         line = f"network: {self.connections} connection{'' if self.connections == 1 else 's'}"
+        if self.local:
+            line += f", {self.local} on this machine"
         if self.refused:
             line += f", {len(self.refused)} refused ({'; '.join(dict.fromkeys(self.refused))})"
         if self.programs:
@@ -108,6 +115,8 @@ def _check_address(log: NetworkLog, event: str, arguments: tuple[Any, ...]) -> N
     host = address[0] if isinstance(address, tuple) and address else address
     if family not in (socket.AF_INET, socket.AF_INET6) or not is_local(host):
         _leaves(log, f"{event.removeprefix('socket.')} to {_shown(address)}")
+    else:
+        log.local += 1
 
 
 def _check_bind(log: NetworkLog, event: str, arguments: tuple[Any, ...]) -> None:

@@ -29,5 +29,5 @@ target_option = click.option(
     "--target-chars",
     type=click.IntRange(min=50),
     metavar="N",
-    help="Characters that a passage should have about. [default: 800]",
+    help="Characters that a passage should have about. [default: 600]",
 )

@@ -41,7 +41,7 @@ class _Stage:
 
 
 class Reporter:
-    """Draws the running stage on a terminal; with ``verbose`` leaves a line for each stage that is over.
+    """Draws the running stage on a terminal; with ``verbose`` leaves a line for each outer stage that is over.
 
     Stages may nest: the innermost is drawn.
     """
@@ -83,7 +83,7 @@ class Reporter:
             return
         stage = self._stages.pop()
         self.clear()
-        if self._verbose:
+        if self._verbose and not self._stages:
             amount = f"{quantity(stage.done, stage.unit)} in " if stage.done else ""
             self._write(f"{stage.name}: {amount}{duration(self._clock() - stage.began)}\n")
 

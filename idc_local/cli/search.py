@@ -11,6 +11,7 @@ import click
 
 from idc_local.cli.excerpts import Excerpt, excerpts
 from idc_local.cli.output import Result, to_json, write
+from idc_local.cli.progress import Quiet
 from idc_local.cli.queries import QueryLine, read_queries
 from idc_local.cli.render import hit_lines
 from idc_local.cli.schema import HIT_COLUMNS, flat_hit, hit_item
@@ -135,14 +136,15 @@ def _search_many(session: Session, options: SearchArguments, file: str) -> None:
     queries = read_queries(file)
     hits = 0
     with session.runtime.searcher() as searcher:
-        session.progress.start("search", len(queries), "queries")
+        progress = Quiet() if sys.stdout.isatty() else session.progress
+        progress.start("search", len(queries), "queries")
         for line in queries:
             found = _answer(session, searcher, line, options) if line.text.strip() else []
             hits += len(found)
             answer = {"id": line.id, "query": line.text, "hits": [excerpt_item(excerpt) for excerpt in found]}
             write(to_json(answer) + "\n")
-            session.progress.advance()
-        session.progress.finish()
+            progress.advance()
+        progress.finish()
     sys.stdout.flush()
     if not hits:
         session.note("nothing found")

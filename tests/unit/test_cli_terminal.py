@@ -239,7 +239,7 @@ def test_progress_without_a_total_or_a_stage() -> None:
     assert stream.getvalue() == f"{CLEAR}publish:  3 files"
 
 
-def test_verbose_off_a_terminal_leaves_one_line_a_stage() -> None:
+def test_verbose_off_a_terminal_leaves_one_line_an_outer_stage() -> None:
     stream, clock = io.StringIO(), Clock()
     progress = Reporter(stream, terminal=False, verbose=True, clock=clock)
     progress.start("index", 2_500_000, "B")
@@ -250,7 +250,9 @@ def test_verbose_off_a_terminal_leaves_one_line_a_stage() -> None:
     progress.advance(2_500_000)
     clock.now += 90
     progress.finish()
-    assert stream.getvalue() == "embed: 10 sentences in 4.0 s\nindex: 2.5 MB in 2 min\n"
+    progress.start("publish", None, "")
+    progress.finish()
+    assert stream.getvalue() == "index: 2.5 MB in 2 min\npublish: 0.0 s\n"
 
 
 @pytest.mark.parametrize(
