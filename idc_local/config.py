@@ -46,7 +46,7 @@ class Settings:
     strategy: str = "intent"
     objective: str = "calibrated"
     intents: str = "model"
-    target_chars: int = 800
+    target_chars: int = 600
     max_chars: int = 2000
     max_tokens: int = 510
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)

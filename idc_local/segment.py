@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from idc_local.errors import UsageError
 from idc_local.segment_calibrated import SegmentWeights, segment_calibrated
 from idc_local.segment_paper import PaperParams, segment_paper
-from idc_local.types import Limits, Segmentation, SegmentInput
+from idc_local.types import BoolArray, Limits, Segmentation, SegmentInput, Sentences
 
 __all__ = [
     "OBJECTIVES",
@@ -43,5 +45,12 @@ def segment_intent(data: SegmentInput, text: str, limits: Limits, options: Strat
     if options.objective == "paper":
         return segment_paper(data, limits, options.paper, explained=options.explain)
     if options.objective == "calibrated":
-        return segment_calibrated(data, limits, options.weights, explained=options.explain)
+        told = replace(data, lead_ins=lead_ins(data.sentences, text))
+        return segment_calibrated(told, limits, options.weights, explained=options.explain)
     raise UsageError(f"unknown objective {options.objective!r}", hint=f"choose one of {', '.join(OBJECTIVES)}")
+
+
+def lead_ins(sentences: Sentences, text: str) -> BoolArray:
+    """Bool [n]: True where a sentence ends with a colon, white space aside."""
+    bounds = zip(sentences.starts.tolist(), sentences.ends.tolist(), strict=True)
+    return np.array([text[start:end].rstrip().endswith((":", "\uff1a")) for start, end in bounds], dtype=np.bool_)

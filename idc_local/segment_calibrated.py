@@ -1,6 +1,6 @@
 """The calibrated objective: structure, semantic dips, intents, and a convex prior on length, all in one sum.
 
-    score = sum over cuts of (structure + dip - intent_cut · spans broken - centre · mean)
+    score = sum over cuts of (structure - centre · its mean + dip - lead_in - intent_cut · spans broken)
           + sum over chunks of (intent_relevance · cosines of its own intents - length · φ(characters / target)),
     φ(r) = r - 1 - ln r
 
@@ -15,17 +15,19 @@ with ``segment_prepared``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from idc_local.chunk_sums import VANISHING, local_sums, prefix_sums
 from idc_local.dp import Band, Float64Array, Units, build_units, explain, ranges_of, solve
-from idc_local.types import FloatArray, IntArray, Limits, Segmentation, SegmentInput, Structure
+from idc_local.types import BoolArray, FloatArray, IntArray, Limits, Segmentation, SegmentInput, Structure
 
 EVIDENCE_RADIUS = 1
 """Sentences on each side of an intent's evidence sentence that belong to its evidence span, inside its window."""
+LEAST_SPREAD = 0.02
+"""Standard deviation of cosines below which their differences count for less: they are noise."""
 _ROWS = 1024
 
 
@@ -34,9 +36,9 @@ class SegmentWeights:
     """Weights of the calibrated objective. A gap inside a paragraph has structure 0; the others are relative to it.
 
     length: of the length prior, per chunk.
-    item, paragraph, heading: structure of a gap between items or lines, between blocks, before a heading of level 1.
-    heading_step: what each deeper heading level takes off ``heading``.
-    dip: of the z-score of the semantic dip across a gap; ``window``: sentences on each side that it compares.
+    item, paragraph, heading: structure of a gap between items or lines, between blocks, before a heading.
+    dip: of the z-score of the semantic dip across a gap, the mean over ``windows``: sentences on each side compared.
+    lead_in: cost of a cut after a sentence that ends with a colon.
     intent_cut: cost of a cut inside an intent's evidence span, for each such intent.
     intent_relevance: of the cosine between an intent and the chunk that holds its evidence.
     centre: share of the mean structure of the document's gaps that is taken off each gap; with 1, text
@@ -44,13 +46,13 @@ class SegmentWeights:
     """
 
     length: float = 1.0
-    item: float = 0.2
-    paragraph: float = 0.5
-    heading: float = 1.0
-    heading_step: float = 0.1
-    dip: float = 0.25
-    window: int = 3
-    intent_cut: float = 0.1
+    item: float = 0.5
+    paragraph: float = 1.2
+    heading: float = 2.0
+    dip: float = 0.5
+    windows: tuple[int, ...] = (1, 2, 3)
+    lead_in: float = 2.0
+    intent_cut: float = 0.0
     intent_relevance: float = 0.0
     centre: float = 1.0
 
@@ -59,28 +61,29 @@ class SegmentWeights:
 class GapFeatures:
     """What is known of the gap before each unit: arrays [u + 1], where both ends stand for no gap.
 
-    boundary, level: int64, as in ``Sentences``. dip: float64 z-scores over the gaps of the document.
-    spans: int64, evidence spans that a cut would break.
+    boundary: int64, as in ``Sentences``. dip: float64 z-scores over the gaps of the document. lead_in: bool, after a
+    sentence that ends with a colon. spans: int64, evidence spans that a cut would break.
     """
 
     boundary: IntArray
-    level: IntArray
+    lead_in: BoolArray
     dip: Float64Array
     spans: IntArray
 
 
-def gap_features(data: SegmentInput, units: Units, window: int) -> GapFeatures:
-    """Features of every gap between units; ``window`` as in ``SegmentWeights``."""
+def gap_features(data: SegmentInput, units: Units, windows: Sequence[int]) -> GapFeatures:
+    """Features of every gap between units; ``windows`` as in ``SegmentWeights``."""
     count = len(units)
     gaps = units.bounds[1:-1] if count else units.bounds[:0]
-    boundary, level, spans = (np.zeros(count + 1, dtype=np.int64) for _ in range(3))
-    dip = np.zeros(count + 1)
+    boundary, spans = np.zeros(count + 1, dtype=np.int64), np.zeros(count + 1, dtype=np.int64)
+    lead_in, dip = np.zeros(count + 1, dtype=np.bool_), np.zeros(count + 1)
     if gaps.size:
         boundary[1:-1] = data.sentences.boundary[gaps]
-        level[1:-1] = data.sentences.level[gaps]
-        dip[1:-1] = _z_scores(1.0 - gap_similarity(data.vectors, gaps, window))
+        lead_in[1:-1] = data.lead_ins[gaps - 1] if data.lead_ins is not None else False
+        scores = [_z_scores(1.0 - gap_similarity(data.vectors, gaps, window)) for window in windows]
+        dip[1:-1] = np.mean(scores, axis=0)
         spans[1:-1] = broken_spans(data)[gaps]
-    return GapFeatures(boundary, level, dip, spans)
+    return GapFeatures(boundary, lead_in, dip, spans)
 
 
 def gap_similarity(vectors: FloatArray, gaps: IntArray, window: int) -> Float64Array:
@@ -108,10 +111,7 @@ def _cosines(left: Float64Array, right: Float64Array) -> Float64Array:
 
 
 def _z_scores(values: Float64Array) -> Float64Array:
-    spread = float(values.std())
-    if spread <= VANISHING:
-        return np.zeros(values.shape)
-    scores: Float64Array = (values - values.mean()) / spread
+    scores: Float64Array = (values - values.mean()) / max(float(values.std()), LEAST_SPREAD)
     return scores
 
 
@@ -168,38 +168,42 @@ class CalibratedObjective:
 
 
 def _cut_terms(features: GapFeatures, weights: SegmentWeights) -> dict[str, Float64Array]:
-    heading = weights.heading - weights.heading_step * np.maximum(features.level - 1, 0)
     structure = np.select(
         [features.boundary == Structure.ITEM, features.boundary == Structure.PARAGRAPH],
         [weights.item, weights.paragraph],
-        np.where(features.boundary >= Structure.HEADING, heading, 0.0),
+        np.where(features.boundary >= Structure.HEADING, weights.heading, 0.0),
     )
     structure[[0, -1]] = 0.0
     dip = weights.dip * features.dip
     if structure.shape[0] > 2:
         structure[1:-1] -= weights.centre * structure[1:-1].mean()
-    return {"structure": structure, "dip": dip, "intent": -weights.intent_cut * features.spans}
+    return {
+        "structure": structure,
+        "dip": dip,
+        "lead in": -weights.lead_in * features.lead_in,
+        "intent": -weights.intent_cut * features.spans,
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedGaps:
-    """All of a document that does not depend on weights, for one dip window: cut it again at little cost."""
+    """All of a document that does not depend on weights, for one set of dip windows: cut it again at little cost."""
 
     data: SegmentInput
     units: Units
     features: GapFeatures
 
 
-def prepare_gaps(data: SegmentInput, limits: Limits, window: int) -> PreparedGaps:
+def prepare_gaps(data: SegmentInput, limits: Limits, windows: Sequence[int]) -> PreparedGaps:
     """Units under the hard limits, and the features of the gaps between them."""
     units = build_units(data.sentences, limits)
-    return PreparedGaps(data, units, gap_features(data, units, window))
+    return PreparedGaps(data, units, gap_features(data, units, windows))
 
 
 def segment_prepared(
     prepared: PreparedGaps, target_chars: int, weights: SegmentWeights, *, explained: bool = False
 ) -> Segmentation:
-    """The best segmentation under the calibrated objective; ``weights.window`` is the one prepared with."""
+    """The best segmentation under the calibrated objective; ``weights.windows`` are those prepared with."""
     units = prepared.units
     objective = CalibratedObjective(prepared.data, units, prepared.features, weights, target_chars)
     cuts, score = solve(units, objective)
@@ -211,5 +215,5 @@ def segment_calibrated(
     data: SegmentInput, limits: Limits, weights: SegmentWeights, *, explained: bool = False
 ) -> Segmentation:
     """The best segmentation under the calibrated objective within the hard limits."""
-    prepared = prepare_gaps(data, limits, weights.window)
+    prepared = prepare_gaps(data, limits, weights.windows)
     return segment_prepared(prepared, limits.target_chars, weights, explained=explained)

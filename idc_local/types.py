@@ -133,7 +133,7 @@ class Limits:
     One sentence may hold at most ``sentence_tokens`` and ``max_chars`` / 2, which the sentence splitter ensures.
     """
 
-    target_chars: int = 800
+    target_chars: int = 600
     max_chars: int = 2000
     max_tokens: int = 510
     sentence_tokens: int = 254
@@ -177,6 +177,7 @@ class SegmentInput:
     vectors: float32 [n, d], unit rows; shape [n, 0] for strategies that need none.
     intents: float32 [m, d], unit rows. intent_windows: int64 [m, 2], half-open sentence ranges of the sources.
     intent_evidence: int64 [m], the sentence of the window that is nearest to the intent.
+    lead_ins: bool [n], True where a sentence ends with a colon; None where that is not known.
     """
 
     sentences: Sentences
@@ -184,6 +185,7 @@ class SegmentInput:
     intents: FloatArray
     intent_windows: IntArray
     intent_evidence: IntArray
+    lead_ins: BoolArray | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -57,14 +58,11 @@ def dips(data: SegmentInput, gaps: list[int], window: int) -> dict[int, float]:
         for gap in gaps
     }
     values = list(raw.values())
-    if not values or np.std(values) <= 1e-9:
-        return dict.fromkeys(gaps, 0.0)
-    return {gap: float((value - np.mean(values)) / np.std(values)) for gap, value in raw.items()}
+    return {gap: float((value - np.mean(values)) / max(float(np.std(values)), 0.02)) for gap, value in raw.items()}
 
 
 def structure(data: SegmentInput, gap: int, w: SegmentWeights) -> float:
-    heading = w.heading - w.heading_step * (int(data.sentences.level[gap]) - 1)
-    return {0: 0.0, 1: w.item, 2: w.paragraph, 3: heading}[int(data.sentences.boundary[gap])]
+    return {0: 0.0, 1: w.item, 2: w.paragraph, 3: w.heading}[int(data.sentences.boundary[gap])]
 
 
 def broken(data: SegmentInput, gap: int) -> int:
@@ -78,7 +76,9 @@ def broken(data: SegmentInput, gap: int) -> int:
 
 def calibrated(data: SegmentInput, gaps: list[int], limits: Limits, w: SegmentWeights) -> tuple[Chunk, Cut]:
     """Terms of the sum that the module of the calibrated objective states."""
-    dip = dips(data, gaps, w.window)
+    each = [dips(data, gaps, window) for window in w.windows]
+    dip = {gap: float(np.mean([own[gap] for own in each])) for gap in gaps}
+    lead_ins = data.lead_ins if data.lead_ins is not None else np.zeros(len(data.sentences), dtype=np.bool_)
     typical = float(np.mean([structure(data, gap, w) for gap in gaps])) if gaps else 0.0
 
     @cache
@@ -90,7 +90,8 @@ def calibrated(data: SegmentInput, gaps: list[int], limits: Limits, w: SegmentWe
 
     @cache
     def cut(gap: int) -> float:
-        return structure(data, gap, w) - w.centre * typical + w.dip * dip[gap] - w.intent_cut * broken(data, gap)
+        own = structure(data, gap, w) - w.centre * typical + w.dip * dip[gap]
+        return own - w.lead_in * bool(lead_ins[gap - 1]) - w.intent_cut * broken(data, gap)
 
     return chunk, cut
 
@@ -132,11 +133,14 @@ def test_calibrated_objective_is_optimal_among_all_segmentations(seed: int) -> N
         weights = SegmentWeights(
             length=float(rng.choice([0.0, 0.5, 2.0])),
             dip=float(rng.choice([0.0, 0.3, 1.0])),
-            window=int(rng.integers(1, 4)),
+            windows=tuple(range(1, int(rng.integers(2, 5)))),
+            lead_in=float(rng.choice([0.0, 2.0])),
             intent_cut=float(rng.choice([0.0, 0.2, 2.0])),
             intent_relevance=float(rng.choice([0.0, 1.0])),
             centre=float(rng.choice([0.0, 0.5, 1.0])),
         )
+        if rng.random() < 0.8:
+            data = replace(data, lead_ins=rng.random(len(data.sentences)) < 0.2)
         found = segment_calibrated(data, limits, weights)
         bounds = naive_bounds(data.sentences, limits, None)
         every = legal_segmentations(data.sentences, bounds, limits, None)

@@ -15,6 +15,7 @@ from idc_local.segment import (
     PaperParams,
     SegmentWeights,
     StrategyOptions,
+    lead_ins,
     segment_calibrated,
     segment_intent,
     segment_paper,
@@ -224,7 +225,7 @@ def test_post_processing_is_part_of_the_published_method() -> None:
 
 # ---- the calibrated objective -----------------------------------------------------------------------------------
 
-BARE = SegmentWeights(item=0, paragraph=0, heading=0, heading_step=0, dip=0, intent_cut=0, intent_relevance=0)
+BARE = SegmentWeights(item=0, paragraph=0, heading=0, dip=0, lead_in=0, intent_cut=0, intent_relevance=0)
 
 
 def edges(found: Segmentation) -> list[int]:
@@ -242,10 +243,11 @@ def test_structure_moves_cuts_to_stronger_gaps() -> None:
     assert edges(segment_calibrated(data, WIDE, replace(weights, length=1.0, item=0.0, paragraph=0.0))) == [4, 9]
 
 
-def test_deeper_headings_count_less_by_their_step() -> None:
-    data = plain([25] * 8, boundary=[3, 0, 0, 3, 0, 3, 0, 0], level=[1, 0, 0, 1, 0, 2, 0, 0])
-    weights = replace(BARE, heading=1.0, heading_step=0.8, length=2.0)
-    assert edges(segment_calibrated(data, replace(WIDE, target_chars=110), weights)) == [3]
+def test_a_lead_in_stays_with_what_it_leads_to() -> None:
+    data = plain([25] * 8)
+    told = replace(data, lead_ins=lead_ins(data.sentences, ("x" * 24 + ".") * 3 + "x" * 23 + ": " + "x" * 100))
+    assert edges(segment_calibrated(data, WIDE, replace(BARE, lead_in=2.0))) == [4]
+    assert edges(segment_calibrated(told, WIDE, replace(BARE, lead_in=2.0))) == [3]
 
 
 def test_centring_makes_uniform_structure_count_for_nothing() -> None:
@@ -259,7 +261,7 @@ def test_centring_makes_uniform_structure_count_for_nothing() -> None:
 def test_dips_move_cuts_to_changes_of_topic() -> None:
     data = replace(plain([25] * 8), vectors=AXES[[0, 0, 0, 0, 0, 1, 1, 1]])
     assert edges(segment_calibrated(data, WIDE, BARE)) == [4]
-    assert edges(segment_calibrated(data, WIDE, replace(BARE, dip=0.3, window=2))) == [5]
+    assert edges(segment_calibrated(data, WIDE, replace(BARE, dip=0.3, windows=(2,)))) == [5]
 
 
 def test_evidence_spans_are_not_cut() -> None:
@@ -296,7 +298,7 @@ def test_terms_of_a_cut_are_named() -> None:
     data = random_input(np.random.default_rng(6), 30, 4)
     found = segment_calibrated(data, WIDE, SegmentWeights(intent_relevance=0.1), explained=True)
     assert {name for reason in found.reasons for name in reason.terms} == {
-        "structure", "dip", "intent", "length", "relevance",
+        "structure", "dip", "lead in", "intent", "length", "relevance",
     }  # fmt: skip
     published = segment_paper(data, WIDE, PaperParams(), explained=True)
     assert {name for reason in published.reasons for name in reason.terms} == {"cut", "relevance", "length"}
