@@ -14,6 +14,7 @@ from charset_normalizer import from_bytes
 
 from idc_local.errors import InputError
 
+HEAD_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 16
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -47,6 +48,9 @@ _ODD = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _ODD_BYTE = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HIGH = re.compile(rb"[\x80-\xff]")
 _HIGH_RUN = re.compile(r"[^\x00-\x7f]")
+_DECLARABLE = re.compile(
+    r"cp\d+|iso8859-\d+|koi8-[rtu]|gb\w+|big5\w*|shift_jis\w*|euc_\w+|iso2022_\w+|tis-620|mac-\w+|kz1048|hz|johab"
+)
 _JAPANESE_ESCAPE = re.compile(rb"\x1b\$[@B]")
 _MAX_ODD_VALID = 0.1
 _MAX_ODD_GUESSED = 0.01
@@ -85,13 +89,13 @@ def decode(data: bytes, path: str, declared: str = "") -> Decoded:
     for magic, what in _MAGIC:
         if data.startswith(magic):
             raise _binary(path, f"it looks like {what}")
-    found = _marked(data) or _wide(data) or _utf8(data)
+    found = _marked(data) or _wide(data, _MAX_ODD_VALID) or _utf8(data)
     if found is not None:
         return _checked(found, path, _MAX_ODD_VALID)
-    found = _declared(data, declared)
+    found = _declared(data, declared) or _wide(data, _MAX_ODD_GUESSED)
     if found is not None:
         return _checked(found, path, _MAX_ODD_VALID)
-    if _share(_ODD_BYTE, data) > _MAX_ODD_GUESSED:
+    if _share(_ODD_BYTE, data[:HEAD_BYTES]) > _MAX_ODD_GUESSED:
         raise _binary(path, "it holds control characters and is not UTF-8")
     found = _guessed(data)
     if found is None:
@@ -109,9 +113,10 @@ def _share(pattern: re.Pattern[bytes], data: bytes) -> float:
 
 def _checked(found: Decoded, path: str, limit: float) -> Decoded:
     """``found``, unless control characters make up more of it than of any text (a few in a tiny text are none)."""
-    odd = sum(1 for _ in _ODD.finditer(found.text))
-    if odd and odd >= limit * len(found.text) and (odd > 8 or odd * 2 > len(found.text)):
-        raise _binary(path, f"{100 * odd // len(found.text)} % of it are control characters")
+    head = found.text[:HEAD_BYTES]
+    odd = len(_ODD.findall(head))
+    if odd and odd >= limit * len(head) and (odd > 8 or odd * 2 > len(head)):
+        raise _binary(path, f"{100 * odd // len(head)} % of it are control characters")
     return found
 
 
@@ -134,10 +139,13 @@ def _utf8(data: bytes) -> Decoded | None:
     text = _strict(data, "utf-8")
     if text is not None:
         return Decoded(text, "utf-8")
-    text = data.decode("utf-8", "replace")
-    damaged = text.count("\ufffd")
-    sound = sum(1 for _ in _HIGH_RUN.finditer(text)) - damaged
-    return Decoded(text, "utf-8") if damaged <= max(1, _MAX_DAMAGED * sound) and sound > damaged else None
+    for part in (data[:HEAD_BYTES], data):
+        text = part.decode("utf-8", "replace")
+        damaged = text.count("\ufffd")
+        sound = len(text) - len(text.encode("ascii", "ignore")) - damaged
+        if damaged > max(1, _MAX_DAMAGED * sound) or sound <= damaged:
+            return None
+    return Decoded(text or "", "utf-8")
 
 
 def _strict(data: bytes, codec: str) -> str | None:
@@ -147,10 +155,10 @@ def _strict(data: bytes, codec: str) -> str | None:
         return None
 
 
-def _wide(data: bytes) -> Decoded | None:
+def _wide(data: bytes, least_odd: float) -> Decoded | None:
     """UTF-16 or UTF-32 without a mark: only where zero or control bytes speak against 8-bit text."""
     sample = data[:SAMPLE_BYTES]
-    if len(data) % 2 or _share(_ODD_BYTE, sample) < _MAX_ODD_VALID:
+    if len(data) % 2 or _share(_ODD_BYTE, sample) < least_odd:
         return None
     scored = []
     for codec in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
@@ -185,7 +193,7 @@ def _declared(data: bytes, declared: str) -> Decoded | None:
     except (LookupError, ValueError):
         return None
     codec = {"iso8859-1": "cp1252", "ascii": "cp1252"}.get(codec, codec)
-    text = None if codec.startswith("utf-") else _strict(data, codec)
+    text = _strict(data, codec) if _DECLARABLE.fullmatch(codec) else None
     return None if text is None else Decoded(text, codec)
 
 

@@ -7,6 +7,7 @@ joined by a blank line, list items and table rows by a line end.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from idc_local.readers.blocks import RawBlock
 from idc_local.types import BlockKind, Span
@@ -28,6 +29,16 @@ _INLINE = words(
 _PRE = frozenset(("pre", "listing", "xmp", "plaintext"))
 _LISTS = frozenset(("ul", "ol", "menu", "dir"))
 _CELLS = frozenset(("td", "th"))
+TABLE_PARTS = frozenset(("tr", "td", "th", "thead", "tbody", "tfoot", "caption"))
+TEXT = "-text"
+
+
+class Step(NamedTuple):
+    """One event of a walk: text, or an element that opens or closes."""
+
+    tag: str
+    text: str = ""
+    closes: bool = False
 
 
 class _Table:
@@ -58,30 +69,22 @@ class Flow:
         """Adds a heading that no element holds: the page's title."""
         self._emit(BlockKind.HEADING, title, level)
 
-    def add(self, text: str) -> None:
-        """Running text."""
-        if text:
-            self._buffer.append(text)
-
-    def open(self, tag: str) -> None:
-        """An element begins."""
-        if tag == "br":
-            self._buffer.append("\n" if self._pre else "\x00")
+    def take(self, step: Step) -> None:
+        """The next event."""
+        tag = step.tag
+        if tag == TEXT:
+            self._buffer.append(step.text)
+        elif tag == "br":
+            if not step.closes:
+                self._buffer.append("\n" if self._pre else "\0")
         elif tag in _INLINE:
             return
-        elif self._tables and tag not in ("table", "tr", "td", "th", "thead", "tbody", "tfoot", "caption"):
+        elif self._tables and tag != "table" and tag not in TABLE_PARTS:
             self._buffer.append(" ")
+        elif step.closes:
+            self._close_block(tag)
         else:
             self._open_block(tag)
-
-    def close(self, tag: str) -> None:
-        """An element ends."""
-        if tag in _INLINE or tag == "br":
-            return
-        if self._tables and tag not in ("table", "tr", "td", "th", "thead", "tbody", "tfoot", "caption"):
-            self._buffer.append(" ")
-        else:
-            self._close_block(tag)
 
     def finish(self) -> tuple[str, tuple[RawBlock, ...]]:
         """The text and its blocks."""
@@ -145,6 +148,7 @@ class Flow:
                 self._emit(BlockKind.PARAGRAPH, caption, 0)
 
     def _end_table(self, table: _Table) -> None:
+        self._flush()
         head = sum(1 for row in table.rows[: table.head_rows] if any(row))
         lines = [" | ".join(row) for row in table.rows if any(row)]
         if not lines:
@@ -158,7 +162,7 @@ class Flow:
 
     def _take(self) -> str:
         """The buffer as one line."""
-        text = " ".join("".join(self._buffer).replace("\x00", " ").translate(_UNSEEN).split())
+        text = " ".join("".join(self._buffer).replace("\0", " ").translate(_UNSEEN).split())
         self._buffer.clear()
         return text
 
@@ -172,7 +176,7 @@ class Flow:
             text = raw.strip("\n").rstrip()
             kind, level = BlockKind.CODE, 0
         else:
-            lines = (_SPACE.sub(" ", line).strip() for line in raw.split("\x00"))
+            lines = (_SPACE.sub(" ", line).strip() for line in raw.split("\0"))
             text = "\n".join(line for line in lines if line)
             kind, level = self._role()
         if text.strip():

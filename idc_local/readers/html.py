@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from idc_local.readers.blocks import RawBlock, Source, build_document
 from idc_local.readers.decode import decode
-from idc_local.readers.flow import Flow, words
+from idc_local.readers.flow import TEXT, Flow, Step, words
+from idc_local.readers.layout import without_layout_tables
 from idc_local.types import Document
 
 _CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.I)
 _XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""")
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]*)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)>")
+_XML = re.compile(r"\s*<\?xml\b|[^>]*<html[^>]*\bxmlns\s*=", re.I)
+_SELF_CLOSED = re.compile(
+    r"<(script|style|title|iframe|textarea|noscript|div|span|p|a|td|th|li|i|b|em)\b([^<>]*)/>", re.I
+)
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 
 MAX_DEPTH = 400
@@ -35,15 +39,6 @@ _LEFT_OUT = words(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One event of the walk: text, or an element that opens or closes."""
-
-    tag: str
-    text: str = ""
-    closes: bool = False
-
-
 class HtmlReader:
     """Headings, paragraphs, list items, code and data tables of a page."""
 
@@ -53,7 +48,7 @@ class HtmlReader:
     def read(self, data: bytes, path: str, media_type: str) -> Document:
         """The document in ``data``; raises InputError for binary data."""
         decoded = decode(data, path, declared_charset(data))
-        tree = LexborHTMLParser(_flattened(decoded.text.replace("\0", "")))
+        tree = LexborHTMLParser(_flattened(_closed(decoded.text.replace("\0", ""))))
         text, blocks = _extract(tree, navigation=False)
         if not text:
             text, blocks = _extract(tree, navigation=True)
@@ -67,6 +62,11 @@ def declared_charset(data: bytes) -> str:
     """The codec that the page names in its first 4,096 bytes; empty where it names none."""
     found = _XML_ENCODING.search(data[:1024]) or _CHARSET.search(data[:4096])
     return found[1].decode("ascii") if found else ""
+
+
+def _closed(source: str) -> str:
+    """XHTML as HTML reads it: there, ``<script/>`` would open an element that swallows the rest of the page."""
+    return _SELF_CLOSED.sub(r"<\1\2></\1>", source) if _XML.search(source[:2048]) else source
 
 
 def _flattened(source: str) -> str:
@@ -99,28 +99,25 @@ def _extract(tree: LexborHTMLParser, navigation: bool) -> tuple[str, tuple[RawBl
         flow.heading(name, 1)
     root = tree.body or tree.root
     if root is not None:
-        for step in _steps(root, navigation):
-            if step.closes:
-                flow.close(step.tag)
-            elif step.tag == "-text":
-                flow.add(step.text)
-            else:
-                flow.open(step.tag)
+        steps = list(_steps(root, navigation))
+        for step in without_layout_tables(steps):
+            flow.take(step)
     return flow.finish()
 
 
-def _steps(root: LexborNode, navigation: bool) -> Iterator[_Step]:
+def _steps(root: LexborNode, navigation: bool) -> Iterator[Step]:
     """The nodes below ``root`` in document order, without what is left out."""
     node: LexborNode | None = root.first_child
     while node is not None:
         child = None
         if node.is_text_node:
-            yield _Step("-text", node.text_content or "")
+            yield Step(TEXT, node.text_content or "")
         elif node.is_element_node and not _left_out(node, navigation):
-            yield _Step(node.tag or "")
+            tag = node.tag or ""
+            yield Step(tag)
             child = node.first_child
             if child is None:
-                yield _Step(node.tag or "", closes=True)
+                yield Step(tag, closes=True)
         if child is not None:
             node = child
             continue
@@ -128,7 +125,7 @@ def _steps(root: LexborNode, navigation: bool) -> Iterator[_Step]:
             node = node.parent
             if node is None or node.mem_id == root.mem_id:
                 return
-            yield _Step(node.tag or "", closes=True)
+            yield Step(node.tag or "", closes=True)
         node = node.next
 
 
