@@ -1,0 +1,262 @@
+"""Indexing end to end with fakes: what is read again, what is kept, what vanishes, and kills at any moment."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from idc_local.errors import InputError, StoreMismatch
+from idc_local.indexing import IndexOptions
+from idc_local.store import Snapshot, Writer, verify
+from tests.indexkit import FINGERPRINT, Kit
+
+ROOT = Path(__file__).resolve().parents[2]
+QUERIES = ["Where does the float stick?", "boiler pressure", "Who signs the lease?", "nothing of the kind"]
+
+
+def prose(topic: str, sentences: int = 30) -> str:
+    """Paragraphs about a topic; no sentence occurs twice."""
+    parts = [
+        f"The {topic} has part number {topic}{number} and it is checked by hand every {number + 2} weeks."
+        for number in range(sentences)
+    ]
+    return "\n\n".join(" ".join(parts[start : start + 3]) for start in range(0, sentences, 3)) + "\n"
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    (folder / "sub").mkdir(parents=True)
+    for name in ("pump", "boiler", "lease"):
+        (folder / f"{name}.md").write_text(f"# {name.title()}\n\n{prose(name)}")
+    (folder / "sub" / "valve.txt").write_text(prose("valve"))
+    return folder
+
+
+@pytest.fixture
+def kit(tmp_path: Path) -> Kit:
+    return Kit(tmp_path / "index")
+
+
+def test_a_first_run_indexes_everything_and_a_second_does_nothing(kit: Kit, docs: Path) -> None:
+    report = kit.add(docs)
+    assert (report.new, report.updated, report.unchanged, report.removed, report.skipped) == (4, 0, 0, 0, ())
+    assert report.windows_generated > 0
+    assert {hit.chunk.path for hit in kit.search("valve checked", k=3)} == {"sub/valve.txt"}
+    kit.embedder.texts.clear()
+    kit.generator.calls.clear()
+    again = kit.add(docs)
+    assert (again.new, again.updated, again.unchanged, again.generation) == (0, 0, 4, report.generation)
+    assert kit.embedder.texts == []
+    assert kit.generator.calls == []
+
+
+def test_every_span_reproduces_its_text(kit: Kit, docs: Path) -> None:
+    kit.add(docs)
+    with Snapshot.open(kit.index) as snapshot:
+        for chunk in snapshot.chunks(range(snapshot.size)):
+            text = snapshot.document_text(chunk.document_id)
+            assert text[chunk.start : chunk.end] == chunk.text
+            assert all(chunk.start <= intent.evidence.start < chunk.end for intent in chunk.intents)
+        for hit in kit.search("valve", k=20):
+            text = snapshot.document_text(hit.chunk.document_id)
+            assert text[hit.span.start : hit.span.end] == hit.span.text
+            assert hit.chunk.start <= hit.span.start < hit.span.end <= hit.chunk.end
+
+
+def test_a_touched_file_is_read_again_and_changes_nothing(kit: Kit, docs: Path) -> None:
+    first = kit.add(docs)
+    os.utime(docs / "pump.md", (1, 1))
+    kit.embedder.texts.clear()
+    report = kit.add(docs)
+    assert (report.updated, report.unchanged) == (0, 4)
+    assert kit.embedder.texts == []
+    assert kit.add(docs).unchanged == 4
+    assert report.generation >= first.generation
+
+
+def test_an_edited_paragraph_is_all_that_is_embedded_and_asked_about(kit: Kit, docs: Path) -> None:
+    kit.add(docs)
+    kit.embedder.texts.clear()
+    kit.generator.calls.clear()
+    path = docs / "pump.md"
+    old = "The pump has part number pump13 and it is checked by hand every 15 weeks."
+    path.write_text(path.read_text().replace(old, "The float of the pump was replaced by a sensor in spring."))
+    report = kit.add(docs)
+    assert (report.updated, report.unchanged) == (1, 3)
+    assert "The float of the pump was replaced by a sensor in spring." in kit.embedder.texts
+    assert len([text for text in kit.embedder.texts if text.startswith("The pump has part number")]) == 0
+    assert 0 < len(kit.generator.calls) <= 2
+    assert kit.search("float replaced by a sensor", k=1)[0].chunk.path == "pump.md"
+    assert "pump13" not in "".join(hit.chunk.text for hit in kit.search("pump13", k=50))
+
+
+def test_a_renamed_file_keeps_vectors_and_intents(kit: Kit, docs: Path) -> None:
+    kit.add(docs)
+    kit.embedder.texts.clear()
+    kit.generator.calls.clear()
+    (docs / "pump.md").rename(docs / "a-pump.md")
+    report = kit.add(docs)
+    assert (report.new, report.removed, report.unchanged) == (1, 1, 3)
+    assert (kit.embedder.texts, kit.generator.calls) == ([], [])
+    assert kit.search("pump3 part", k=1)[0].chunk.path == "a-pump.md"
+
+
+def test_a_vanished_file_is_removed_and_the_rest_stays(kit: Kit, docs: Path) -> None:
+    kit.add(docs)
+    (docs / "lease.md").unlink()
+    report = kit.add(docs)
+    assert (report.removed, report.unchanged) == (1, 3)
+    assert all(hit.chunk.path != "lease.md" for hit in kit.search("lease", k=50))
+
+
+def test_equal_files_are_one_document_with_two_paths(kit: Kit, docs: Path) -> None:
+    (docs / "copy.md").write_text((docs / "pump.md").read_text())
+    kit.add(docs)
+    hit = kit.search("pump3 part number", k=1)[0]
+    assert (hit.chunk.path, hit.other_paths) == ("copy.md", ("pump.md",))
+    (docs / "copy.md").unlink()
+    kit.add(docs)
+    hit = kit.search("pump3 part number", k=1)[0]
+    assert (hit.chunk.path, hit.other_paths) == ("pump.md", ())
+
+
+def test_a_file_that_turns_bad_keeps_its_last_good_version(kit: Kit, docs: Path) -> None:
+    kit.add(docs)
+    good = (docs / "pump.md").read_bytes()
+    (docs / "pump.md").write_bytes(bytes(range(256)) * 40)
+    report = kit.add(docs)
+    assert [skip.path for skip in report.skipped] == ["pump.md"]
+    assert "last good version" in report.skipped[0].reason
+    assert kit.search("pump3 part number", k=1)[0].chunk.path == "pump.md"
+    assert [skip.path for skip in kit.add(docs).skipped] == ["pump.md"]
+    (docs / "pump.md").write_bytes(good)
+    healed = kit.add(docs)
+    assert healed.skipped == ()
+    assert kit.add(docs).unchanged == 4
+
+
+def test_empty_files_are_counted_and_do_not_crash(kit: Kit, docs: Path) -> None:
+    (docs / "empty.md").write_bytes(b"")
+    (docs / "blank.txt").write_text(" \n\n ")
+    report = kit.add(docs)
+    assert (report.new, report.empty, report.skipped) == (6, 2, ())
+    assert kit.add(docs).unchanged == 6
+
+
+def test_an_index_of_nothing_but_empty_files_answers_with_no_hits(kit: Kit, tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_bytes(b"")
+    kit.add(tmp_path / "e.txt")
+    assert kit.search("anything") == []
+
+
+def test_standard_input_is_a_document_of_its_own(kit: Kit, docs: Path) -> None:
+    kit.add(docs)
+    kit.add(Path("-"), stdin=b"A letter about the chimney sweep arrived on Monday morning.\n")
+    assert kit.search("chimney sweep", k=1)[0].chunk.path == "-"
+    assert kit.search("valve3 part", k=1)[0].chunk.path == "sub/valve.txt"
+
+
+def test_time_that_runs_out_gives_heuristic_intents_which_a_later_run_replaces(kit: Kit, docs: Path) -> None:
+    report = kit.add(docs, options=IndexOptions(max_minutes=0.0))
+    assert kit.generator.calls == []
+    assert any("run index again" in note for note in report.notes)
+    later = kit.add(docs)
+    assert later.updated == 4
+    assert kit.generator.calls != []
+    assert kit.add(docs).unchanged == 4
+
+
+def test_other_settings_cut_again_without_embedding_again(kit: Kit, docs: Path) -> None:
+    kit.add(docs, options=IndexOptions(intents="off"))
+    kit.embedder.texts.clear()
+    options = IndexOptions(intents="off", strategy="recursive", limits=replace(IndexOptions().limits, target_chars=300))
+    report = kit.add(docs, options=options)
+    assert report.updated == 4
+    assert kit.embedder.texts == []
+
+
+def test_filters_act_before_the_top_k(kit: Kit, docs: Path) -> None:
+    kit.add(docs)
+    assert {hit.chunk.path for hit in kit.search("pump", k=3, filter="path:lease.md")} == {"lease.md"}
+    assert {hit.chunk.path for hit in kit.search("pump", k=3, filter="type:txt")} == {"sub/valve.txt"}
+    assert {hit.chunk.path for hit in kit.search("pump", k=3, filter="path:sub")} == {"sub/valve.txt"}
+    assert kit.search("pump", k=3, filter="path:none.md") == []
+    assert all("valve7" in hit.chunk.text for hit in kit.search("part", k=9, filter="valve7"))
+    assert all("pump" not in hit.chunk.text.casefold() for hit in kit.search("pump", k=99, filter="-pump"))
+    phrase = kit.search("part", k=9, filter='"number LEASE4 and  it"')
+    assert [hit.chunk.path for hit in phrase] == ["lease.md"]
+
+
+def test_a_root_that_does_not_exist_changes_nothing(kit: Kit, docs: Path) -> None:
+    kit.add(docs)
+    with pytest.raises(InputError):
+        kit.add(docs / "nowhere")
+    assert kit.add(docs).unchanged == 4
+
+
+def test_another_embedder_is_refused_with_the_command_that_rebuilds(kit: Kit, docs: Path) -> None:
+    kit.add(docs)
+    with pytest.raises(StoreMismatch) as caught:
+        Writer.open(kit.index, {**FINGERPRINT, "embedder": "another"})
+    assert "--rebuild" in caught.value.hint
+
+
+def test_any_history_ends_in_the_index_of_the_same_files(kit: Kit, docs: Path, tmp_path: Path) -> None:
+    kit.add(docs)
+    (docs / "lease.md").unlink()
+    (docs / "new.txt").write_text(prose("chimney"))
+    kit.add(docs)
+    (docs / "pump.md").write_text("# Pump\n\nShort now.\n")
+    (docs / "sub" / "valve.txt").rename(docs / "valve.txt")
+    kit.add(docs)
+    fresh = Kit(tmp_path / "fresh")
+    fresh.add(docs)
+    assert kit.everything(QUERIES) == fresh.everything(QUERIES)
+
+
+KILLS = 20
+
+
+def test_runs_killed_at_random_moments_end_like_an_undisturbed_one(docs: Path, tmp_path: Path) -> None:
+    for number in range(6):
+        (docs / f"more{number}.txt").write_text(prose(f"item{number}x", 60))
+    undisturbed = Kit(tmp_path / "whole")
+    undisturbed.add(docs)
+    rng = random.Random(7)
+    kills = 0
+    rounds = 0
+    while kills < KILLS:
+        rounds += 1
+        index = tmp_path / f"killed{rounds}"
+        while kills < KILLS and not _runs_to_the_end(index, docs, rng.uniform(0.0, 0.5)):
+            kills += 1
+        assert _runs_to_the_end(index, docs, 120.0)
+        assert Kit(index).everything(QUERIES) == undisturbed.everything(QUERIES)
+        assert all(check.status == "ok" for check in verify(index, deep=True))
+        kept = index.with_suffix(".log").read_text().split()
+        assert len(set(kept)) == len(kept), "a window that had its questions was asked about again"
+        assert 0 < len(kept) <= len(undisturbed.generator.calls)
+
+
+def _runs_to_the_end(index: Path, docs: Path, seconds: float) -> bool:
+    """Indexes in a child process that is killed so many seconds after it has begun to write."""
+    process = subprocess.Popen([sys.executable, "-m", "tests.indexkit", str(index), str(docs)], cwd=ROOT)
+    while process.poll() is None and not (index / "lock").exists():
+        time.sleep(0.002)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        return False
+    assert process.returncode == 0
+    return True
