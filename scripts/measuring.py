@@ -111,21 +111,32 @@ def evaluate_peers(bench: Bench, prepared: PreparedSet, names: Sequence[str], op
     return found
 
 
-def measure(bench: Bench, folder: Path, options: EvaluationOptions, peers: Sequence[str]) -> tuple[SetFacts, Results]:
+Measured = tuple[SetFacts, Results]
+
+
+def measure(bench: Bench, folder: Path, options: EvaluationOptions, peers: Sequence[str]) -> Measured:
     """Strategies and peers on one set; from what is kept, where nothing changed."""
-    key = hashlib.sha256(
-        json.dumps([bench.source, str(folder), asdict(options), list(peers)], default=str).encode()
-    ).hexdigest()[:24]
-    place = bench.kept / f"{folder.name}-{key}.npz"
+
+    def work() -> Measured:
+        prepared = prepare(bench, folder, options)
+        results = evaluate_strategies(prepared, options, lambda _: None)
+        results |= evaluate_peers(bench, prepared, peers, options)
+        return facts_of(prepared), results
+
+    return kept(bench, folder, [asdict(options), list(peers)], work)
+
+
+def kept(bench: Bench, folder: Path, key: object, work: Callable[[], Measured]) -> Measured:
+    """What ``work`` measures on a set, or measured before with the same key and source."""
+    content = json.dumps([bench.source, str(folder), key], default=str)
+    place = bench.kept / f"{folder.name}-{hashlib.sha256(content.encode()).hexdigest()[:24]}.npz"
     if place.is_file():
         return load_results(place)
     began = time.monotonic()
-    prepared = prepare(bench, folder, options)
-    results = evaluate_strategies(prepared, options, lambda _: None)
-    results |= evaluate_peers(bench, prepared, peers, options)
-    save_results(place, facts_of(prepared), results)
+    facts, results = work()
+    save_results(place, facts, results)
     say(f"{folder.name}: {len(results)} results in {time.monotonic() - began:.0f} s")
-    return facts_of(prepared), results
+    return facts, results
 
 
 def save_results(place: Path, facts: SetFacts, results: Results) -> None:
@@ -139,7 +150,7 @@ def save_results(place: Path, facts: SetFacts, results: Results) -> None:
     partial.replace(place)
 
 
-def load_results(place: Path) -> tuple[SetFacts, Results]:
+def load_results(place: Path) -> Measured:
     """What ``save_results`` kept."""
     with np.load(place, allow_pickle=False) as arrays:
         about = json.loads(str(arrays["about"]))
@@ -150,7 +161,7 @@ def load_results(place: Path) -> tuple[SetFacts, Results]:
     return SetFacts(**about["facts"]), results
 
 
-def join(options: EvaluationOptions, measured: Sequence[tuple[SetFacts, Results]]) -> Grid:
+def join(options: EvaluationOptions, measured: Sequence[Measured]) -> Grid:
     """One grid of several sets that were measured alike."""
     configurations = list(measured[0][1])
     return Grid(

@@ -1,0 +1,222 @@
+"""Every table of docs/evaluation.md: strategies and peers, controls for intents, the published objective, seconds.
+
+Usage: scripts/evaluate_all FOLDER, where FOLDER holds the question sets; the English ones are used, on their report
+half. Results go to docs/results. A run that was interrupted goes on where it stopped; nothing is measured twice
+unless a source file changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bench_peers import measure_seconds
+from measuring import ROOT, Bench, Measured, join, kept, measure, open_bench, prepare, renamed, say
+from peers import PEERS
+
+from idc_local.cli.evaluate import flat
+from idc_local.cli.output import markdown_lines
+from idc_local.config import default_cache_folder
+from idc_local.datasets import load_dataset
+from idc_local.evaluation.cuts import segment
+from idc_local.evaluation.grid import SIZES, EvaluationOptions, Grid, evaluate_strategies, facts_of
+from idc_local.evaluation.pictures import build_plots
+from idc_local.evaluation.prepare import PreparedSet
+from idc_local.evaluation.report import build_lines, report_value
+from idc_local.plots import draw_plots
+from idc_local.segment import PaperParams, StrategyOptions
+
+RETRIEVERS = ("paper", "default")
+CONTROLS = ("off", "model", "heuristic", "shuffled")
+BETAS = (0.1, 0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5)
+OBJECTIVE_SET = "squad_new_wiki"
+SUMMARY = (
+    "strategy", "target", "chunks", "mean_chars", "headline", "headline_low", "headline_high", "r@1", "r@5", "mrr",
+    "ndcg@10", "coverage", "recall@5", "precision@5", "iou@5", "headline_diff", "headline_diff_low",
+    "headline_diff_high", "same_size",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run: the models, the sets, where results go, and the options of the main table."""
+
+    bench: Bench
+    folders: tuple[Path, ...]
+    out: Path
+    peers: tuple[str, ...]
+    main: EvaluationOptions
+
+
+def write_grid(run: Run, name: str, grid: Grid) -> None:
+    """A grid as JSON, CSV, and a Markdown table of its macro averages for each retriever."""
+    value = report_value(grid, {"embedder": run.bench.ports.embedder_fingerprint}, ())
+    rows = [flat(line) for line in value["results"]]
+    write_json(run.out / f"{name}.json", value)
+    write_csv(run.out / f"{name}.csv", rows)
+    text = []
+    for retriever in dict.fromkeys(row["retriever"] for row in rows):
+        macro = [rounded(row) for row in rows if (row["set"], row["retriever"]) == ("macro", retriever)]
+        text.append(f"### {name}, retriever {retriever}, average of {len(value['sets'])} sets\n\n")
+        text += [*markdown_lines(macro, SUMMARY), "\n"]
+    (run.out / f"{name}.md").write_text("".join(text), encoding="utf-8")
+
+
+def write_json(path: Path, value: object) -> None:
+    """JSON, one value a line."""
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows under the names of their first."""
+    with path.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def rounded(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with three decimals, sizes with none."""
+    return {
+        key: round(value) if key == "mean_chars" else round(value, 3) if isinstance(value, float) else value
+        for key, value in row.items()
+    }
+
+
+def strategies_table(run: Run) -> None:
+    """Strategies and peers × sizes × retrievers, with plots."""
+    options = run.main
+    grid = join(options, [measure(run.bench, folder, options, run.peers) for folder in run.folders])
+    write_grid(run, "strategies", grid)
+    draw_plots(build_plots(build_lines(grid), "answer"), run.out / "plots")
+
+
+def controls_table(run: Run) -> None:
+    """The intent strategy with intents from nowhere, the model, heuristics, and another document."""
+    measured = []
+    for folder in run.folders:
+        parts = []
+        for mode in CONTROLS:
+            options = replace(run.main, strategies=("intent",), intents=mode)
+            facts, results = measure(run.bench, folder, options, ())
+            parts.append((facts, renamed(results, f"intents: {mode}")))
+        measured.append((parts[0][0], {key: value for _, results in parts for key, value in results.items()}))
+    write_grid(run, "controls", join(replace(run.main, baseline="intents: off"), measured))
+
+
+def upper_bound_table(run: Run) -> None:
+    """The same with human questions of one half of the questions, asked of the other half."""
+    options = replace(run.main, strategies=("intent",), intents="gold-half")
+
+    def work_on(folder: Path) -> Measured:
+        prepared = prepare(run.bench, folder, options)
+        given = evaluate_strategies(prepared, options, lambda _: None)
+        none = evaluate_strategies(without_intents(prepared), options, lambda _: None)
+        return facts_of(prepared), renamed(none, "intents: off") | renamed(given, "intents: human")
+
+    measured = [
+        kept(run.bench, folder, ["upper bound", asdict(options)], lambda folder=folder: work_on(folder))  # type: ignore[misc]
+        for folder in run.folders
+    ]
+    write_grid(run, "upper_bound", join(replace(options, baseline="intents: off"), measured))
+
+
+def without_intents(prepared: PreparedSet) -> PreparedSet:
+    """The same questions of the same documents, with no intents at all."""
+    documents = []
+    for document in prepared.documents:
+        found = document.predicted
+        bare = replace(
+            found, intents=(), vectors=found.vectors[:0], windows=found.windows[:0], evidence=found.evidence[:0]
+        )
+        documents.append(replace(document, predicted=bare))
+    asked = replace(prepared.asked, intents=prepared.asked.intents[:, :0])
+    return replace(prepared, documents=tuple(documents), asked=asked, intent_base=np.zeros_like(prepared.intent_base))
+
+
+def objective_table(run: Run) -> None:
+    """Chunk length of the published objective against β, and what its chunks are worth beside fixed ones."""
+    folder = next((folder for folder in run.folders if folder.name == OBJECTIVE_SET), run.folders[0])
+    options = replace(run.main, strategies=("fixed",), retrievers=("paper",))
+    prepared = prepare(run.bench, folder, options)
+    results = evaluate_strategies(prepared, options, lambda _: None)
+    rows = []
+    for beta in BETAS:
+        cutting = StrategyOptions(objective="paper", paper=PaperParams(beta=beta, postprocess=False))
+        one = replace(options, strategies=("intent",), sizes=(max(SIZES),), cutting=cutting)
+        cuts = [segment(document, "intent", one.limits, cutting) for document in prepared.documents]
+        lengths = np.concatenate([cut.ranges[:, 1] - cut.ranges[:, 0] for cut in cuts])
+        name = f"paper, β = {beta}"
+        results |= renamed(evaluate_strategies(prepared, one, lambda _: None), name)
+        rows.append({"beta": beta, "sentences_mean": float(lengths.mean()), "sentences_max": int(lengths.max())})
+    grid = join(options, [(facts_of(prepared), results)])
+    write_grid(run, "paper_objective", grid)
+    write_csv(run.out / "paper_objective_lengths.csv", [rounded(row) for row in rows])
+
+
+def seconds_table(run: Run) -> None:
+    """Seconds to cut the same text, for each chunker."""
+    place = run.out / "seconds.json"
+    known = json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
+    if known.get("source") == run.bench.source:
+        return
+    seconds = measure_seconds(run.bench, load_dataset(run.folders[0]), run.peers)
+    rows = [{"strategy": name, "seconds": total, "cutting": cutting} for name, (total, cutting) in seconds.items()]
+    write_json(place, {"source": run.bench.source, "rows": [rounded(row) for row in rows]})
+    table = "".join(markdown_lines([rounded(row) for row in rows], ("strategy", "seconds", "cutting")))
+    (run.out / "seconds.md").write_text(table, encoding="utf-8")
+
+
+TABLES = {
+    "strategies": strategies_table,
+    "controls": controls_table,
+    "upper_bound": upper_bound_table,
+    "paper_objective": objective_table,
+    "seconds": seconds_table,
+}
+
+
+def english_sets(folder: Path, names: Sequence[str]) -> tuple[Path, ...]:
+    """Folders of the English sets, or of those named."""
+    found = sorted(place.parent for place in folder.glob("*/dataset.json"))
+    return tuple(place for place in found if (place.name in names if names else load_dataset(place).language == "en"))
+
+
+def arguments() -> argparse.Namespace:
+    """What was typed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="folder of question sets")
+    parser.add_argument("--tables", nargs="+", choices=tuple(TABLES), default=tuple(TABLES))
+    parser.add_argument("--sets", nargs="+", default=(), help="only these sets")
+    parser.add_argument("--half", choices=("tune", "report", "all"), default="report")
+    parser.add_argument("--intents", choices=("model", "heuristic", "off"), default="model")
+    parser.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=tuple(PEERS))
+    parser.add_argument("--models", type=Path, default=ROOT / "models")
+    parser.add_argument("--cache", type=Path, default=default_cache_folder() / "evaluation")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Measures what is missing, then writes the tables."""
+    given = arguments()
+    folders = english_sets(given.data, given.sets)
+    if not folders:
+        raise SystemExit(f"error: no question sets in {given.data}. hint: name the folder that holds their folders")
+    given.out.mkdir(parents=True, exist_ok=True)
+    bench = open_bench(given.models, given.cache, ROOT / "build" / "evaluation")
+    options = EvaluationOptions(half=given.half, intents=given.intents, retrievers=RETRIEVERS)
+    run = Run(bench, folders, given.out, tuple(given.peers), options)
+    for name in given.tables:
+        say(f"table {name}")
+        TABLES[name](run)
+
+
+if __name__ == "__main__":
+    main()
