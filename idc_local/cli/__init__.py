@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import shell_complete
 
-from idc_local import __version__
+import idc_local
 from idc_local.cli.boundary import run
 from idc_local.cli.session import App
 
@@ -90,7 +90,7 @@ class CommandLine(click.Group):
     '  idc-local search "When does the lease end?"\n'
     "  idc-local doctor",
 )
-@click.version_option(__version__, prog_name=PROGRAM)
+@click.version_option(idc_local.__version__, prog_name=PROGRAM)
 def cli() -> None:
     """Search private documents offline, by the questions that they answer.
 

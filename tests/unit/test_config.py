@@ -13,6 +13,7 @@ import pytest
 from idc_local import config
 from idc_local.config import Settings, default_models_folder, load_settings, unknown_variables, user_config_file
 from idc_local.errors import ConfigError
+from idc_local.types import Limits
 
 
 def load(
@@ -36,7 +37,8 @@ def test_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "calibrated",
         "model",
     )
-    assert (settings.target_chars, settings.max_chars, settings.max_tokens) == (800, 2000, 510)
+    limits = Limits(settings.target_chars, settings.max_chars, settings.max_tokens)
+    assert limits == Limits(), "the same as where no settings are read"
     assert set(settings.origins.values()) == {"default"}
     assert set(settings.origins) == {field.name for field in fields(Settings)} - {"origins"}
 
