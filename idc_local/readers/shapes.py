@@ -170,7 +170,7 @@ def _sure(text: str, line: Line) -> bool:
     return not _SENTENCE_END.search(title) and (_is_capitals(title) or _numbered(title))
 
 
-def heading_of(text: str, groups: Sequence[Group], index: int, airy: bool) -> tuple[int, str] | None:
+def heading_of(text: str, groups: list[Group], index: int, airy: bool) -> tuple[int, str] | None:
     """Level and title where a group is surely a heading; ``airy``: blank lines part the paragraphs of this text."""
     lines = groups[index].lines
     if len(lines) > 2 or lines[0].size > (_MAX_FIRST if index == 0 else _MAX_HEADING):
@@ -181,11 +181,18 @@ def heading_of(text: str, groups: Sequence[Group], index: int, airy: bool) -> tu
     marked = _marked(title)
     if marked is not None:
         return marked
+    if groups[index].item and groups[index].tight:
+        return None
     if title[0].islower() or _SENTENCE_END.search(title) or _DOTS.search(title) or not any(map(str.isalpha, title)):
         return None
     follower = _follower(text, groups, index)
     if follower is None or (index > 0 and follower[0].islower()):
         return None
+    if _numbered(title):
+        neighbours = [
+            text[group.start : group.end] for group in (groups[index - 1 : index] + groups[index + 1 : index + 2])
+        ]
+        return _by_number(title, neighbours)
     return _by_shape(title, follower, index == 0, groups[index].tight and airy)
 
 
@@ -220,12 +227,18 @@ def _numbered(title: str) -> bool:
     return found is not None and (title[found.end()].isupper() or _CASELESS.match(title[found.end()]) is not None)
 
 
-def _by_shape(title: str, follower: str, first: bool, tight: bool) -> tuple[int, str] | None:
-    if _numbered(title):
-        number = _NUMBERED.match(title)
-        if number is None or (_NUMBERED.match(follower) and len(follower) < _MIN_BODY):
+def _by_number(title: str, neighbours: Sequence[str]) -> tuple[int, str] | None:
+    """A section's heading, unless a neighbour is a short line numbered alike: then both are items of a list."""
+    number = _NUMBERED.match(title)
+    depth = number[1].count(".") if number else 0
+    for other in neighbours:
+        found = _NUMBERED.match(other) if len(other) < _MIN_BODY else None
+        if found is not None and found[1].count(".") == depth:
             return None
-        return min(6, 2 + number[1].count(".")), title
+    return min(6, 2 + depth), title
+
+
+def _by_shape(title: str, follower: str, first: bool, tight: bool) -> tuple[int, str] | None:
     if _SPEAKER.match(title + " ") or _ITEM.match(title):
         return None
     if _is_capitals(title) or (_WORDED.match(title) and len(title) <= _MAX_TITLE):

@@ -35,16 +35,16 @@ def walk(roots: Sequence[Path], options: WalkOptions | None = None) -> Iterator[
     paths begin with the root's own name, and are absolute where even that is not enough.
     """
     chosen = options or WalkOptions()
-    found = [(root, _below(root, chosen)) for root in dict.fromkeys(Path(os.path.abspath(root)) for root in roots)]
-    for name in (_own_name, str):
-        counts = Counter(path for _, entries in found for path in {entry.path for entry in entries})
-        found = [
-            (root, [_prefixed(entry, name(root)) for entry in entries])
-            if any(counts[entry.path] > 1 for entry in entries)
-            else (root, entries)
-            for root, entries in found
-        ]
-    for _, entries in found:
+    found = {root: _below(root, chosen) for root in map(Path, map(os.path.abspath, roots))}
+    named = found
+    for prefix in (_own_name, _folder):
+        counts = Counter(path for entries in named.values() for path in {entry.path for entry in entries})
+        clashing = {root for root, entries in named.items() if any(counts[entry.path] > 1 for entry in entries)}
+        named = {
+            root: [_below_prefix(entry, prefix(root)) for entry in found[root]] if root in clashing else entries
+            for root, entries in named.items()
+        }
+    for entries in named.values():
         yield from entries
 
 
@@ -53,12 +53,15 @@ def shown(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+def _folder(root: Path) -> str:
+    return str(root if root.is_dir() else root.parent)
+
+
 def _own_name(root: Path) -> str:
-    return root.name if root.is_dir() else root.parent.name
+    return Path(_folder(root)).name
 
 
-def _prefixed(entry: Entry, prefix: str) -> Entry:
-    """``entry`` below ``prefix``, which replaces one that it already has."""
+def _below_prefix(entry: Entry, prefix: str) -> Entry:
     return replace(entry, path=f"{shown(prefix)}/{entry.path}")
 
 

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from idc_local.errors import InputError
+from idc_local.fingerprint import document_id, sha256_hex
+from idc_local.ports import Reader
+from idc_local.readers import READERS, ReadOptions, read_source
+from idc_local.readers import html as html_module
+from idc_local.readers import markdown as markdown_module
+from idc_local.readers import text as text_module
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("a.txt", "text/plain"),
+        ("A.TXT", "text/plain"),
+        ("README", "text/plain"),
+        ("notes.xyz", "text/plain"),
+        ("-", "text/plain"),
+        ("sub.md/a.MD", "text/markdown"),
+        ("a.markdown", "text/markdown"),
+        ("a.htm", "text/html"),
+        (".txt", "text/plain"),
+    ],
+)
+def test_the_suffix_chooses_the_reader(name: str, media_type: str) -> None:
+    data = b"# Pump\n\nIt starts.\n"
+    document = read_source(data, name)
+    assert document.media_type == media_type
+    assert document.path == name
+    assert (document.source_sha256, document.source_bytes) == (sha256_hex(data), len(data))
+    assert document.id == document_id(media_type, data)
+
+
+def test_every_reader_is_found_and_claims_its_suffixes() -> None:
+    for module in (text_module, markdown_module, html_module):
+        reader: Reader = module.READER
+        for suffix in reader.suffixes:
+            assert READERS[suffix].media_type in reader.media_types
+        assert pickle.loads(pickle.dumps(reader)).suffixes == reader.suffixes
+
+
+def test_equal_bytes_are_one_document_whatever_the_path() -> None:
+    assert read_source(b"a", "x.txt").id == read_source(b"a", "y.txt").id != read_source(b"a", "x.md").id
+
+
+def test_a_source_over_the_limit_is_refused_by_name() -> None:
+    assert read_source(b"12345", "a.txt", ReadOptions(max_bytes=5)).text == "12345"
+    with pytest.raises(InputError, match=r"^a\.txt: too large: 6 bytes, the limit is 5") as caught:
+        read_source(b"123456", "a.txt", ReadOptions(max_bytes=5))
+    assert caught.value.hint
+
+
+def test_readers_load_only_when_a_file_of_their_kind_is_read() -> None:
+    code = (
+        "import sys; from idc_local.readers import read_source; read_source(b'a', 'a.txt');"
+        "assert not {'selectolax', 'markdown_it'} & set(sys.modules), sorted(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import pytest
+
+from idc_local.readers import read_source
+from idc_local.types import Document
+
+
+def read(page: str | bytes, name: str = "a.html") -> Document:
+    return read_source(page if isinstance(page, bytes) else page.encode(), name)
+
+
+def shape(page: str) -> list[tuple[str, str]]:
+    document = read(page)
+    return [(block.kind.value, document.text[block.start : block.end]) for block in document.blocks]
+
+
+def test_a_page_in_blocks() -> None:
+    page = """<!doctype html><html><head><title>Guide</title></head><body>
+      <h1>The <em>pump</em></h1>
+      <p>Close the valve &amp; wait.<br>Then&nbsp;drain it.</p> loose <b>te</b>xt
+      <ul><li>one<ol><li>inner</ol><li>two</ul>
+      <pre>
+  x = 1
+    y</pre>
+      <blockquote>quoted</blockquote><dl><dt>term<dd>meaning</dl>
+      <figure><img alt="no"><figcaption>Fig. 1</figcaption></figure></body>"""
+    assert shape(page) == [
+        ("heading", "Guide"),
+        ("heading", "The pump"),
+        ("paragraph", "Close the valve & wait.\nThen drain it."),
+        ("paragraph", "loose text"),
+        ("list_item", "one"),
+        ("list_item", "inner"),
+        ("list_item", "two"),
+        ("code", "  x = 1\n    y"),
+        ("paragraph", "quoted"),
+        ("paragraph", "term"),
+        ("paragraph", "meaning"),
+        ("paragraph", "Fig. 1"),
+    ]
+
+
+def test_blocks_are_joined_by_blank_lines_and_items_by_line_ends() -> None:
+    assert read("<p>a<p>b<ul><li>c<li>d</ul>e").text == "a\n\nb\n\nc\nd\n\ne"
+
+
+def test_levels_and_heading_paths() -> None:
+    blocks = read("<h1>A</h1><h3>B</h3><ul><li>x<ul><li>y</ul></ul><h2>C</h2><p>z").blocks
+    assert [(block.headings, block.level) for block in blocks] == [
+        (("A",), 1),
+        (("A", "B"), 3),
+        (("A", "B"), 1),
+        (("A", "B"), 2),
+        (("A", "C"), 2),
+        (("A", "C"), 0),
+    ]
+
+
+def test_the_title_is_left_out_where_a_first_heading_repeats_it() -> None:
+    assert shape("<title> Pump  guide </title><h1>Pump <i>guide</i></h1>") == [("heading", "Pump guide")]
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<script>secret</script>", "<style>secret</style>", "<template><p>secret</template>",
+        "<svg><text>secret</text></svg>", "<noscript>secret</noscript>",
+        "<p hidden>secret</p>", "<p aria-hidden='TRUE'>secret</p>", "<nav>secret</nav>",
+        "<div style='color:red; DISPLAY : none'><b>secret</b></div>", "<div role=navigation>secret</div>",
+        "<!-- secret -->", "<iframe>secret</iframe>", "<select><option>secret</select>", "<img alt=secret src=secret>",
+        "<textarea>secret</textarea>", "<object>secret</object>", "<audio>secret</audio>",
+    ],
+)  # fmt: skip
+def test_what_nobody_sees_is_left_out(hidden: str) -> None:
+    assert read(f"<p>before</p>{hidden}<p>after</p>").text == "before\n\nafter"
+
+
+def test_a_page_of_navigation_alone_is_kept() -> None:
+    assert read("<nav><a>Home</a></nav>").text == "Home"
+
+
+def test_tables_are_rows_with_their_header_known() -> None:
+    page = (
+        "<table><caption>Parts</caption><thead><tr><th>part<th>code</thead>"
+        "<tr><td>float<td><p>F <b>1</b></p><p>new</p><tr><td><td></table>"
+    )
+    document = read(page)
+    assert document.text == "Parts\n\npart | code\nfloat | F 1 new"
+    header = document.blocks[1].header
+    assert header is not None
+    assert document.text[header.start : header.end] == "part | code"
+
+
+def test_header_cells_make_a_header_row_and_plain_rows_do_not() -> None:
+    assert read("<table><tr><th>a<th>b<tr><td>1<td>2</table>").blocks[0].header == (0, 5)
+    assert read("<table><tr><td>a<td>b<tr><td>1<td>2</table>").blocks[0].header is None
+    assert read("<table><tr><th>a<td>b<tr><th>c<td>d</table>").blocks[0].header is None
+
+
+def test_layout_tables_are_running_text() -> None:
+    page = "<table><tr><td><h2>Menu</h2><p>one<p>two<table><tr><th>k<th>v<tr><td>a<td>b</table><td>Main</table>end"
+    assert shape(page) == [
+        ("heading", "Menu"),
+        ("paragraph", "one"),
+        ("paragraph", "two"),
+        ("table", "k | v\na | b"),
+        ("paragraph", "Main"),
+        ("paragraph", "end"),
+    ]
+    assert shape("<table><tr><td>alone<tr><td>below</table>") == [("paragraph", "alone"), ("paragraph", "below")]
+
+
+def test_the_page_names_its_encoding() -> None:
+    assert read(b"<meta charset=windows-1251><p>\xcd\xe0\xf1\xee\xf1").text == "Насос"
+    assert read(b"<meta http-equiv=content-type content='text/html; charset=koi8-r'><p>\xee\xc1").encoding == "koi8-r"
+    assert read("<meta charset=iso-8859-1><p>für".encode()).text == "für"
+    assert read(b"<meta charset=iso-8859-1><p>\x93f\xfcr\x94").text == "“für”"
+
+
+def test_entities_soft_hyphens_and_controls() -> None:
+    assert read("<p>a &lt;b&gt; &#x1F600; do&shy;nau &#0; \0x").text == "a <b> 😀 donau \ufffd x"
+
+
+def test_xhtml_may_close_any_element_at_once() -> None:
+    page = '<?xml version="1.0"?>\n<html xmlns="x"><head>'
+    page += '<script src="a"/><title/></head><body><p/><p>text</p></body></html>'
+    assert read(page, "a.xhtml").text == "text"
+
+
+def test_an_unknown_suffix_is_told_by_content() -> None:
+    assert read("<!DOCTYPE html><p>x", "page").media_type == "text/html"
+    assert read("\ufeff <html><p>x", "page.xyz").media_type == "text/html"
+    assert read("a <html> page", "page").media_type == "text/plain"
+
+
+@pytest.mark.parametrize("tag", ["div", "ul><li", "table><tr><td", "span", "h1", "b", "svg", "blockquote"])
+def test_deep_nesting_is_read_in_one_pass(tag: str) -> None:
+    assert "end" in read(f"<{tag}>" * 10_000 + "end").text or tag == "svg"
+
+
+def test_flattening_loses_no_text() -> None:
+    page = "".join(f"<div>w{number} " for number in range(2_000)) + "</div>" * 2_000
+    assert read(page).text.split() == [f"w{number}" for number in range(2_000)]
+
+
+def test_lines_are_those_of_the_extracted_text() -> None:
+    document = read("<p>a</p>\n\n\n\n<p>b</p>")
+    assert document.line_at(document.text.index("b")) == 3
+    assert read("").text == ""

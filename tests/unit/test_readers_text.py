@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from idc_local.readers import read_source
+from idc_local.types import Document
+
+PROSE = (
+    "The pump starts when the float rises above the upper mark and stops again after forty seconds, unless the water "
+    "keeps coming in. A worn float sticks and floods the cellar, which is why it has to be looked at every year."
+)
+
+
+def read(text: str, name: str = "a.txt") -> Document:
+    return read_source(text.encode(), name)
+
+
+def shape(text: str) -> list[tuple[str, str]]:
+    document = read(text)
+    assert document.text == text
+    return [(block.kind.value, text[block.start : block.end]) for block in document.blocks]
+
+
+def headings(text: str) -> list[tuple[int, str]]:
+    return [(block.level, block.headings[-1]) for block in read(text).blocks if block.kind.value == "heading"]
+
+
+def test_blank_lines_part_paragraphs_and_offsets_are_exact_with_crlf() -> None:
+    text = "One two.\r\nThree four.\r\n \t\r\nFive.\r\n"
+    assert shape(text) == [("paragraph", "One two."), ("paragraph", "Three four."), ("paragraph", "Five.")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_hard_wrapped_lines_are_one_paragraph(end: str) -> None:
+    wrapped = end.join(textwrap.wrap(PROSE, 60))
+    assert shape(wrapped + end + end + wrapped) == [("paragraph", wrapped), ("paragraph", wrapped)]
+
+
+def test_wrapped_lines_of_unlike_length_are_known_by_their_lower_case() -> None:
+    text = "The pump starts when the float\nrises above the upper mark and it\nstops again."
+    assert shape(text) == [("paragraph", text)]
+
+
+def test_long_lines_are_paragraphs() -> None:
+    first, second = PROSE, PROSE.replace("cellar", "garage") + " So it is."
+    assert shape(f"{first}\n{second}\n") == [("paragraph", first), ("paragraph", second)]
+
+
+def test_a_run_of_short_lines_is_a_list() -> None:
+    assert shape("Ada Lovelace\n12 High Street\nLondon\n\n" + PROSE)[:3] == [
+        ("list_item", "Ada Lovelace"),
+        ("list_item", "12 High Street"),
+        ("list_item", "London"),
+    ]
+
+
+def test_list_items_stay_apart() -> None:
+    text = "Do this:\n\n- power off\n- drain the tank\n\n1. open\n2. close\n\n(a) first\n\n(b) second"
+    assert shape(text) == [
+        ("paragraph", "Do this:"),
+        ("list_item", "- power off"),
+        ("list_item", "- drain the tank"),
+        ("list_item", "1. open"),
+        ("list_item", "2. close"),
+        ("list_item", "(a) first"),
+        ("list_item", "(b) second"),
+    ]
+
+
+def test_wrapped_items_keep_their_lines() -> None:
+    item = "- " + "\n  ".join(textwrap.wrap(PROSE, 58))
+    assert shape(f"{item}\n{item}") == [("list_item", item), ("list_item", item)]
+
+
+def test_a_number_that_a_wrap_has_put_first_begins_no_item() -> None:
+    text = (
+        "The pump was built by the same people in the cellar of house number\n12. Nobody has looked at it since then."
+    )
+    assert shape(text) == [("paragraph", text)]
+
+
+def test_speaker_turns_are_paragraphs_even_in_wrapped_text() -> None:
+    turn = "\n".join(textwrap.wrap("Mary Smith: " + PROSE, 60))
+    assert shape(f"{turn}\n{turn}") == [("paragraph", turn), ("paragraph", turn)]
+
+
+@pytest.mark.parametrize(
+    ("line", "level"),
+    [
+        ("3.2 Termination", 3),
+        ("3. Termination", 2),
+        ("IV. Results", 2),
+        ("Article 5 Payment", 2),
+        ("Chapter 3", 2),
+        ("TERMS OF DELIVERY", 2),
+        ("Materials and Methods", 3),
+        ("== Gameplay ==", 2),
+        (" = = Gameplay = = ", 2),
+        ("## Setup", 2),
+        ("Overview\n========", 1),
+        ("Overview\n--------", 2),
+        ("水泵维护", 3),
+    ],
+)
+def test_sure_headings(line: str, level: int) -> None:
+    text = f"{PROSE}\n\n{line}\n\n{PROSE}\n"
+    assert [found for found, _ in headings(text)] == [level]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "He was gone.",
+        "and so it went on",
+        "Name: Ada",
+        "1 Eligibility ................... 2",
+        "EMBO J 1992 11 1 6 1740100",
+        "https://example.org/a",
+        "-----------",
+        "12.5 %",
+        "He said nothing at all and went home to his wife and the children that evening",
+    ],
+)
+def test_lines_that_are_no_headings(line: str) -> None:
+    assert headings(f"{PROSE}\n\n{line}\n\n{PROSE}\n") == []
+
+
+def test_a_running_head_inside_a_sentence_is_no_heading() -> None:
+    assert headings(f"{PROSE}\n\nthe float rises and\n\nAnnual Report of the Works\n\nstops {PROSE}") == []
+
+
+def test_a_numbered_list_with_blank_lines_has_no_headings() -> None:
+    assert headings(f"{PROSE}\n\n1. Open the valve\n\n2. Close it\n\n3. Wait\n\nDone.") == []
+
+
+def test_a_last_line_heads_nothing() -> None:
+    assert headings(f"{PROSE}\n\nYours Sincerely") == []
+
+
+def test_the_first_line_is_a_title_above_everything() -> None:
+    document = read(f"A Guide to the Pump\n\n1 Setup\n\n{PROSE}\n\n1.1 Parts\n\n{PROSE}\n\n2 Use\n\n{PROSE}")
+    assert [block.headings for block in document.blocks if block.kind.value == "paragraph"] == [
+        ("A Guide to the Pump", "1 Setup", "1.1 Parts")[:2],
+        ("A Guide to the Pump", "1 Setup", "1.1 Parts"),
+        ("A Guide to the Pump", "2 Use"),
+    ]
+
+
+def test_a_text_without_blank_lines_has_headings_too() -> None:
+    text = f" = Pump = \n {PROSE} \n = = Use = = \n {PROSE} \n {PROSE} \n"
+    assert [kind for kind, _ in shape(text)] == ["heading", "paragraph", "heading", "paragraph", "paragraph"]
+    assert headings(text) == [(1, "Pump"), (2, "Use")]
+
+
+def test_form_feeds_begin_pages_and_paragraphs() -> None:
+    document = read("One two.\f\nThree.\n\fFour.")
+    assert [document.text[block.start : block.end] for block in document.blocks] == ["One two.", "Three.", "Four."]
+    assert [document.page_at(block.start) for block in document.blocks] == ["1", "2", "3"]
+    assert read("One.\n\f\n").pages == ()
+    assert read("One.").page_at(0) is None
+
+
+def test_lines_are_counted_for_every_kind_of_line_end() -> None:
+    document = read("a\nb\r\nc\rd")
+    assert document.lines == ((0, 1), (2, 2), (5, 3), (7, 4))
+    assert document.line_at(6) == 3
+    assert read("").lines == ((0, 1),)
+
+
+def test_blank_texts_have_no_blocks() -> None:
+    assert [read(text).blocks for text in ("", " \n\t\r\n\f ", "\u3000\n")] == [(), (), ()]

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from idc_local.ports import SourceFile
+from idc_local.readers.walk import WalkOptions, walk
+from idc_local.types import Skip
+
+
+def make(root: Path, *names: str) -> None:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"text")
+
+
+def files(roots: Sequence[Path], options: WalkOptions | None = None) -> list[str]:
+    return [entry.path for entry in walk(roots, options) if isinstance(entry, SourceFile)]
+
+
+def skips(roots: Sequence[Path], options: WalkOptions | None = None) -> list[tuple[str, str]]:
+    return [(entry.path, entry.reason) for entry in walk(roots, options) if isinstance(entry, Skip)]
+
+
+def test_a_folder_gives_its_files_by_name(tmp_path: Path) -> None:
+    make(tmp_path, "b.txt", "a.md", "sub/c.html", "sub/deep/d.txt", "README", "B.txt")
+    assert files([tmp_path]) == ["B.txt", "README", "a.md", "b.txt", "sub/c.html", "sub/deep/d.txt"]
+    entry = next(iter(walk([tmp_path])))
+    assert isinstance(entry, SourceFile)
+    status = (tmp_path / "B.txt").stat()
+    assert entry == SourceFile("B.txt", tmp_path / "B.txt", status.st_size, status.st_mtime_ns)
+
+
+def test_unsupported_types_are_named_in_a_folder_and_tried_when_asked_for(tmp_path: Path) -> None:
+    make(tmp_path, "a.txt", "b.xyz", "c.tar.GZ")
+    assert files([tmp_path]) == ["a.txt"]
+    assert skips([tmp_path]) == [("b.xyz", "unsupported type .xyz"), ("c.tar.GZ", "unsupported type .gz")]
+    assert files([tmp_path / "b.xyz"]) == ["b.xyz"]
+
+
+def test_hidden_names_are_left_out_unless_asked_for(tmp_path: Path) -> None:
+    make(tmp_path, "a.txt", ".b.txt", ".git/c.txt")
+    assert files([tmp_path]) == ["a.txt"]
+    assert skips([tmp_path]) == []
+    assert files([tmp_path], WalkOptions(hidden=True)) == [".b.txt", ".git/c.txt", "a.txt"]
+    assert files([tmp_path / ".b.txt"]) == [".b.txt"]
+
+
+def test_links_are_followed_while_they_stay_inside(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    make(root, "a.txt", "sub/b.txt", ".store/c.txt")
+    make(outside, "secret.txt")
+    (root / "again.txt").symlink_to(root / "a.txt")
+    (root / "c.txt").symlink_to(".store/c.txt")
+    (root / "kept").symlink_to(".store")
+    (root / "loop").symlink_to(root)
+    (root / "sub" / "up").symlink_to("..")
+    (root / "out").symlink_to(outside)
+    (root / "out.txt").symlink_to(outside / "secret.txt")
+    (root / "gone.txt").symlink_to("nowhere")
+    (root / "self.txt").symlink_to("self.txt")
+    assert files([root]) == ["a.txt", "again.txt", "c.txt", "kept/c.txt", "sub/b.txt"]
+    assert skips([root]) == [
+        ("gone.txt", "a link that leads nowhere"),
+        ("out", "a link that leads out of the folder"),
+        ("out.txt", "a link that leads out of the folder"),
+        ("self.txt", "a link that leads nowhere"),
+    ]
+
+
+def test_a_root_may_be_a_link(tmp_path: Path) -> None:
+    make(tmp_path, "real/a.txt")
+    (tmp_path / "link").symlink_to("real")
+    assert files([tmp_path / "link"]) == ["a.txt"]
+
+
+def test_pipes_and_sockets_are_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket.txt")
+        reason = "not a regular file (a pipe, socket or device)"
+        assert skips([tmp_path]) == [("pipe.txt", reason), ("socket.txt", reason)]
+        assert skips([tmp_path / "pipe.txt"]) == [("pipe.txt", reason)]
+
+
+def test_large_files_are_skipped_with_both_sizes(tmp_path: Path) -> None:
+    make(tmp_path, "a.txt")
+    assert files([tmp_path], WalkOptions(max_bytes=4)) == ["a.txt"]
+    assert skips([tmp_path], WalkOptions(max_bytes=3)) == [("a.txt", "too large: 4 bytes, the limit is 3")]
+
+
+def test_what_may_not_be_read_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, "a.txt", "sub/b.txt")
+
+    def scan(path: Path) -> os._ScandirIterator[str]:
+        if Path(path).name == "sub":
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    real = os.scandir
+    monkeypatch.setattr(os, "scandir", scan)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "a.txt")
+    reason = "cannot be read: Permission denied"
+    assert skips([tmp_path]) == [("a.txt", reason), ("sub/", reason)]
+
+
+def test_a_missing_root_is_a_skip(tmp_path: Path) -> None:
+    assert skips([tmp_path / "no.txt"]) == [("no.txt", "cannot be read: No such file or directory")]
+
+
+def test_names_of_several_roots_are_unique(tmp_path: Path) -> None:
+    make(tmp_path, "one/a.txt", "one/b.txt", "two/a.txt", "x/one/a.txt", "c.txt")
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert files([one, tmp_path / "c.txt"]) == ["a.txt", "b.txt", "c.txt"]
+    assert files([one, two]) == ["one/a.txt", "one/b.txt", "two/a.txt"]
+    assert files([one / "a.txt", two / "a.txt"]) == ["one/a.txt", "two/a.txt"]
+    other = tmp_path / "x" / "one"
+    assert files([one, other]) == [f"{one}/a.txt", f"{one}/b.txt", f"{other}/a.txt"]
+    assert files([one, one, tmp_path / "one" / ".." / "one"]) == ["a.txt", "b.txt"]
+
+
+def test_bytes_in_names_that_are_not_utf8_are_written_out(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+    Path(os.fsdecode(name)).write_bytes(b"x")
+    make(tmp_path, "größe \U0001f600\n.txt")
+    entries = list(walk([tmp_path]))
+    assert [entry.path for entry in entries] == ["caf\\xe9.txt", "größe \U0001f600\n.txt"]
+    assert all(isinstance(entry, SourceFile) and entry.real.read_bytes() for entry in entries)
+
+
+def test_a_deep_tree_costs_no_stack(tmp_path: Path) -> None:
+    folder = tmp_path
+    for _ in range(200):
+        folder = folder / "d"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_bytes(b"x")
+    assert files([tmp_path]) == ["d/" * 200 + "a.txt"]
