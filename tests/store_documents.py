@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -148,6 +149,9 @@ def make_source(indexed: IndexedDocument, path: str = "", mtime_ns: int = 1) -> 
     )
 
 
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""A folder in memory where the system has one: for tests of order and content, not of the disk."""
+
 QUERIES = ("The pump is blue.", "beta", "浮球")
 
 
@@ -166,6 +170,7 @@ def visible(folder: Path) -> dict[str, Any]:
             "spans": [snapshot.sentence_spans(row).tolist() for row in rows.tolist()],
             "vectors": snapshot.chunk_vectors(rows).tobytes(),
             "sentences": [part.tobytes() for part in snapshot.sentence_vectors(rows)],
+            "terms": [part.tobytes() for part in snapshot.sentence_terms(rows)],
             "intents": [part.tobytes() for part in snapshot.intent_vectors(rows)],
             "all_intents": list(snapshot.all_intents()),
         }

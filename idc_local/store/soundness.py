@@ -13,6 +13,11 @@ from idc_local.store.segments import Truth, edition_vectors
 UNIT = 2e-3
 """How far from 1 the length of a unit vector may be once its values are float16."""
 
+OTHER_PARTS = (
+    "vocabulary", "postings", "lengths", "ranges", "chunk_ids", "chunk_spans", "intent_chunk", "term_hashes",
+    "term_counts",
+)  # fmt: skip
+
 
 def check_edition(truth: Truth, edition: Edition) -> None:
     """Reads all of an edition.
@@ -21,7 +26,7 @@ def check_edition(truth: Truth, edition: Edition) -> None:
         StoreCorrupt: a part is missing, is not what was stored, or does not fit the others.
     """
     _document(truth, edition)
-    for name in ("vocabulary", "postings", "lengths", "ranges", "chunk_ids", "chunk_spans", "intent_chunk"):
+    for name in OTHER_PARTS:
         read_part(truth.folder, truth.db, edition, name)
     if edition.current:
         _vectors(truth, edition)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from idc_local.store import Snapshot, Writer, verify
 from idc_local.types import BoolArray, FloatArray, IndexedDocument
-from tests.store_documents import FINGERPRINT, make_indexed, make_source, vector, visible
+from tests.store_documents import FINGERPRINT, MEMORY, make_indexed, make_source, vector, visible
 
 TEXTS = (
     "The pump is blue. It runs at noon. Oil it weekly. Never open the lid. Call the plant.",
@@ -82,10 +82,10 @@ def fresh(folder: Path, held: Mapping[str, tuple[int, str]]) -> None:
         writer.publish()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
 def test_any_history_gives_the_results_of_a_fresh_index(steps: list[Step]) -> None:
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
         lived, new = Path(name, "lived"), Path(name, "new")
         fresh(new, play(lived, steps))
         assert visible(lived) == visible(new)
