@@ -6,17 +6,19 @@ Layer 4, beside the runtime that it extends.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from idc_local.datasets import load_dataset
 from idc_local.evalcache import EvaluationCache
-from idc_local.evaluation.grid import EvaluationOptions, Grid, evaluate, evaluate_strategies, facts_of
+from idc_local.evaluation.grid import Configuration, EvaluationOptions, Grid, evaluate, evaluate_strategies, facts_of
 from idc_local.evaluation.label_free import prepare_corpus, read_corpus
 from idc_local.evaluation.prepare import Preparation
+from idc_local.evaluation.report import verdict
+from idc_local.memory import MemoryCache
 from idc_local.pipeline import ChunkingOptions, Pipeline, PipelinePorts
 from idc_local.ports import Progress
-from idc_local.runtime import MemoryCache, Runtime, check_embedder
+from idc_local.runtime import Runtime, check_embedder
 from idc_local.store import Snapshot
 from idc_local.types import FloatArray, Limits
 
@@ -74,10 +76,18 @@ def split_only(ports: PipelinePorts, limits: Limits) -> Pipeline:
 def evaluate_index(runtime: Runtime, options: EvaluationOptions, progress: Progress) -> Evaluation:
     """Strategies × sizes × retrievers on the index itself, by its own held-out questions.
 
+    The strategy and size of the settings are always among them, and what they are compared with in the verdict.
+
     Raises:
         StoreError: there is no index, or it is damaged.
         InputError: the index is empty, or holds no predicted questions.
     """
+    settings = runtime.settings
+    options = replace(
+        options,
+        strategies=tuple(dict.fromkeys((*options.strategies, settings.strategy))),
+        sizes=tuple(sorted({*options.sizes, settings.target_chars})),
+    )
     options.check()
     with Snapshot.open(runtime.settings.index) as snapshot:
         corpus = read_corpus(snapshot, options.seed)
@@ -100,6 +110,8 @@ def evaluate_index(runtime: Runtime, options: EvaluationOptions, progress: Progr
     ]
     if len(corpus.documents) < corpus.of_documents:
         facts.append(f"a sample: the index has {corpus.of_documents} documents")
+    retriever = "default" if "default" in options.retrievers else options.retrievers[0]
+    facts.append(verdict(grid, Configuration(settings.strategy, settings.target_chars, retriever)))
     return Evaluation(grid, _models(ports), tuple(facts), of_index=True)
 
 

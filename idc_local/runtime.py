@@ -19,59 +19,23 @@ from idc_local.catalogue import EMBEDDER, GENERATOR, Catalogue, ModelFiles
 from idc_local.config import Settings
 from idc_local.doctor import Probes, examine
 from idc_local.embedding import CachedEmbedder
-from idc_local.errors import InputError, NothingFound, StoreError, StoreMismatch
+from idc_local.errors import NothingFound, StoreError, StoreMismatch
 from idc_local.forecasting import Forecast, forecast
 from idc_local.indexing import IndexOptions, IndexRun
 from idc_local.machine import available_threads, look_around
+from idc_local.memory import MemoryCache, Silent
 from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelineCache, PipelinePorts
 from idc_local.ports import Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
 from idc_local.ranking import RankingWeights
 from idc_local.readers import read_source
 from idc_local.searching import QueryEncoder, Searcher
-from idc_local.sources import STDIN, plan_sources
+from idc_local.sources import STDIN, plan_sources, read_one
 from idc_local.store import Snapshot, Writer, compact, forget, verify
 from idc_local.strategies import NEEDS_INTENTS
 from idc_local.types import Check, Chunk, Document, FloatArray, IndexReport, Intent, SourceRecord
 
 NO_MODEL = ModelFiles(name="", role="", main=Path(), sha256={})
 """Stands in where a run has no use for a model."""
-
-
-class Silent:
-    """Progress that shows nothing."""
-
-    def start(self, stage: str, total: int | None, unit: str) -> None:
-        """A stage begins."""
-
-    def advance(self, amount: int = 1, detail: str = "") -> None:
-        """More of it is done."""
-
-    def finish(self) -> None:
-        """It is over."""
-
-
-class MemoryCache:
-    """Vector and intent cache of one process, for work without an index."""
-
-    def __init__(self) -> None:
-        self._vectors: dict[str, FloatArray] = {}
-        self._intents: dict[str, tuple[str, ...]] = {}
-
-    def vectors(self, keys: Sequence[str]) -> Mapping[str, FloatArray]:
-        """Known vectors by key."""
-        return {key: self._vectors[key] for key in keys if key in self._vectors}
-
-    def put_vectors(self, keys: Sequence[str], vectors: FloatArray) -> None:
-        """Keeps vectors."""
-        self._vectors.update(zip(keys, vectors, strict=True))
-
-    def intents(self, keys: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Known replies by key."""
-        return {key: self._intents[key] for key in keys if key in self._intents}
-
-    def put_intents(self, replies: Mapping[str, Sequence[str]]) -> None:
-        """Keeps replies."""
-        self._intents.update({key: tuple(reply) for key, reply in replies.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,19 +316,6 @@ class LazyQueries:
 def intent_prompt() -> str:
     """The prompt that intents are generated with."""
     return (package_files("idc_local") / "prompts" / "intents.v1.txt").read_text(encoding="utf-8")
-
-
-def read_one(source: Path) -> Document:
-    """The document in a file, or on standard input for ``-``."""
-    if str(source) == STDIN:
-        return read_source(sys.stdin.buffer.read(), STDIN)
-    try:
-        data = source.read_bytes()
-    except IsADirectoryError as error:
-        raise InputError(f"{source} is a folder", hint=f"idc-local index {source}") from error
-    except OSError as error:
-        raise InputError(f"{source} cannot be read: {error.strerror}", hint="check the path") from error
-    return read_source(data, str(source))
 
 
 def writer_fingerprint(files: ModelFiles) -> dict[str, Any]:

@@ -1,19 +1,21 @@
 """What an indexing run has to do: files found on disk against files that the index knows.
 
-Layer 3: looks at names, sizes and times; reads no content.
+Layer 3: plans look at names, sizes and times alone.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from idc_local.errors import InputError
 from idc_local.ports import SourceFile
+from idc_local.readers import read_source
 from idc_local.readers.walk import walk
-from idc_local.types import Skip, SourceRecord
+from idc_local.types import Document, Skip, SourceRecord
 
 STDIN = "-"
 
@@ -108,3 +110,16 @@ def _below(record: SourceRecord, roots: Sequence[str]) -> bool:
         return False
     real = os.path.join(record.root, record.path)
     return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
+
+
+def read_one(source: Path) -> Document:
+    """The document in a file, or on standard input for ``-``."""
+    if str(source) == STDIN:
+        return read_source(sys.stdin.buffer.read(), STDIN)
+    try:
+        data = source.read_bytes()
+    except IsADirectoryError as error:
+        raise InputError(f"{source} is a folder", hint=f"idc-local index {source}") from error
+    except OSError as error:
+        raise InputError(f"{source} cannot be read: {error.strerror}", hint="check the path") from error
+    return read_source(data, str(source))

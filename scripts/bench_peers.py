@@ -22,8 +22,8 @@ from idc_local.datasets import Dataset, load_dataset
 from idc_local.evaluation.grid import SIZES, EvaluationOptions
 from idc_local.evaluation.prepare import read_document
 from idc_local.evaluation.report import report_value
+from idc_local.memory import MemoryCache
 from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline
-from idc_local.runtime import MemoryCache
 from idc_local.strategies import STRATEGIES
 from idc_local.types import Document, Limits
 

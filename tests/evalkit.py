@@ -18,8 +18,9 @@ from idc_local.datasets import Dataset, load_dataset
 from idc_local.evaluating import open_preparation
 from idc_local.evaluation.grid import EvaluationOptions
 from idc_local.evaluation.prepare import PreparedSet, prepare_set
+from idc_local.memory import MemoryCache
 from idc_local.ports import Embedder, GenerationRequest, TextGenerator, TokenCounter
-from idc_local.runtime import MemoryCache, Runtime
+from idc_local.runtime import Runtime
 from tests.fakes import HashEmbedder, WordCounter
 
 TOPICS: Mapping[str, Sequence[str]] = {

@@ -13,15 +13,16 @@ from pathlib import Path
 
 from idc_local.embedding import CachedEmbedder
 from idc_local.indexing import IndexOptions, IndexRun
+from idc_local.memory import Silent
 from idc_local.pipeline import PipelinePorts
 from idc_local.ranking import RankingWeights
-from idc_local.runtime import Silent, intent_prompt
+from idc_local.runtime import intent_prompt
 from idc_local.searching import Searcher
 from idc_local.store import Snapshot, Writer
-from idc_local.types import Hit, IndexReport, Query
+from idc_local.types import Hit, IndexReport, JsonValue, Query
 from tests.fakes import HashEmbedder, ScriptedGenerator, WordCounter
 
-FINGERPRINT = {"embedder": "hash-embedder", "embedder_name": "hash", "dimension": 32}
+FINGERPRINT: dict[str, JsonValue] = {"embedder": "hash-embedder", "embedder_name": "hash", "dimension": 32}
 
 
 @dataclass
