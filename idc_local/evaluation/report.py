@@ -162,3 +162,20 @@ def _metrics_value(estimate: Estimate) -> dict[str, dict[str, float]]:
         name: {bound: round(float(values[place]), 6) + 0.0 for bound, values in bounds}
         for place, name in enumerate(COLUMNS)
     }
+
+
+def verdict(grid: Grid, own: Configuration) -> str:
+    """Whether another configuration of ``own``'s retriever is surely better, on a grid of one set."""
+    column = COLUMNS.index(HEADLINE)
+    rivals = {known: entry[0] for known, entry in grid.results.items() if known.retriever == own.retriever}
+    best = max(rivals, key=lambda known: (float(rivals[known].values[:, column].mean()), known == own))
+    mine = f"{own.strategy} at {own.target} characters"
+    if best == own:
+        return f"nothing among {len(rivals)} ways did better than {mine}"
+    difference = rivals[best].values - rivals[own].values
+    found = macro_estimate([(difference, rivals[own].groups)], grid.options.seed)
+    mean, low, high = (float(bound[column]) for bound in (found.mean, found.low, found.high))
+    figures = f"{best.strategy} at {best.target} against {mine}: {mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+    if low > 0:
+        return f"{figures}: better, though picked as the best of {len(rivals)}, which flatters it"
+    return f"{figures}: not sure, the interval holds 0, and it was picked as the best of {len(rivals)}"

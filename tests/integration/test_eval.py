@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from idc_local.evaluation.grid import COLUMNS
-from tests.evalkit import TOPICS, run_cli, text_of, write_set
+from tests.evalkit import TOPICS, run_cli, runtime_at, text_of, write_set
 
 SMALL = ("--sizes", "300,600", "--strategies", "fixed,paragraph,intent")
 
@@ -142,6 +142,9 @@ def test_the_index_is_evaluated_by_its_own_held_out_questions(tmp_path: Path) ->
     asked = value["sets"][0]["questions"]
     assert asked > 0
     assert f"{asked} predicted questions from" in value["facts"][0]
+    own = runtime_at(tmp_path).settings
+    assert f"{own.strategy} at {own.target_chars} characters" in value["facts"][-1]
+    find(value, set="index", strategy=own.strategy, target=own.target_chars, retriever="default")
     line = find(value, set="index", strategy="paragraph", target=300, retriever="default")
     assert line["chunks"] == 24
     assert line["metrics"]["chars@1500"]["mean"] > 0.5
