@@ -121,6 +121,8 @@ def _build_files(
     truth: Truth, plan: Plan, old: Manifest | None, number: int
 ) -> tuple[tuple[str, ...], dict[str, FileEntry]]:
     place = generation_folder(truth.folder, number)
+    # The index's own folder is never made again: where it has vanished, so has the truth.
+    (truth.folder / GENERATIONS).mkdir(mode=0o700, exist_ok=True)
     make_folder(place)
     try:
         result = GenerationBuilder(truth, place).build(plan, _old_segments(truth, old))
