@@ -11,7 +11,7 @@ from idc_local.dp import Band, Float64Array, Units, build_units, ranges_of, solv
 from idc_local.segment import StrategyOptions
 from idc_local.types import Limits, Segmentation, SegmentInput
 
-CAP = 1.5
+CAP = 1.75
 """Longest chunk, in targets. Rewards grow with the square of a chunk, so chunks fill much of their cap."""
 
 
