@@ -1,0 +1,327 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from idc_local.errors import InputError
+from idc_local.readers import read_source
+from idc_local.sentences import split_sentences
+from idc_local.types import BlockKind, Document, IntArray, Limits, Sentences, Structure
+from tests.fakes import WordCounter
+
+SMALL = Limits(target_chars=40, max_chars=80, max_tokens=20, sentence_tokens=10)
+
+
+def cut(
+    text: str, name: str = "a.txt", language: str = "en", limits: Limits | None = None
+) -> tuple[Document, Sentences]:
+    document = read_source(text.encode("utf-8", "surrogatepass"), name)
+    return document, split_sentences(document, WordCounter(), limits or Limits(), language)
+
+
+def texts(text: str, name: str = "a.txt", language: str = "en", limits: Limits | None = None) -> list[str]:
+    document, sentences = cut(text, name, language, limits)
+    return [document.text[start:end] for start, end in zip(sentences.starts, sentences.ends, strict=True)]
+
+
+def check(document: Document, sentences: Sentences, limits: Limits) -> None:
+    """Everything that must hold of the sentences of any document."""
+    text, count = document.text, len(sentences)
+    if not text.strip():
+        assert count == 0
+        return
+    assert sentences.starts[0] == 0
+    assert sentences.ends[-1] == len(text)
+    assert sentences.starts[1:].tolist() == sentences.ends[:-1].tolist()
+    sizes = sentences.ends - sentences.starts
+    assert sizes.min() >= 1
+    assert (sizes <= max(1, limits.max_chars // 2)).all()
+    assert (sentences.tokens <= limits.sentence_tokens).all()
+    parts = [text[start:end] for start, end in zip(sentences.starts, sentences.ends, strict=True)]
+    assert sentences.tokens.tolist() == WordCounter().count(parts).tolist()
+    assert (np.diff(sentences.block) >= 0).all()
+    assert sentences.boundary[0] == Structure.HEADING
+    assert not sentences.glue[0]
+    assert ((sentences.level > 0) == (sentences.boundary == Structure.HEADING)).all()
+    inside = np.append(False, np.diff(sentences.block) == 0)
+    assert set(sentences.boundary[inside].tolist()) <= {Structure.NONE, Structure.ITEM}
+    check_runs(sentences, limits)
+
+
+def check_runs(sentences: Sentences, limits: Limits) -> None:
+    """No run of glued sentences is larger than a chunk may be."""
+    tokens = chars = 0
+    for index in range(len(sentences)):
+        if not sentences.glue[index]:
+            tokens = chars = 0
+        tokens += int(sentences.tokens[index])
+        chars += int(sentences.ends[index] - sentences.starts[index])
+        if sentences.glue[index]:
+            assert tokens <= limits.max_tokens
+            assert chars <= limits.max_chars
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("en", ['"Did it flood?" she asked. ', '"Yes!" he said. ', "It did."]),
+        ("en", ["Dr. Ames (see Fig. 3) measured 3.5 cm at 10 a.m. on Jan. 5. ", "The U.S. Army Corps agreed."]),
+        ("en", ["As shown by Smith et al. the result, e.g. Figure 2, is No. 5 in § 3. of Acme Inc. ", "Next."]),
+        ("en", ["Then 3.14 is pi [12]. ", "Wait ... what? ", "J. R. R. Tolkien and J. Smith Jr. left. ", "Yes."]),
+        ("en", ["See Eq. (3), vol. 3, pp. 5–9 and Sec. 2. ", "Yes."]),
+        ("en", ["It ended (see p. 5). ", "He lives in the U.S. ", "He is old."]),
+        ("en", ["(This is a whole one.) ", "Next. ", "This one (see above.) is not. ", "[So is this one.] ", "Yes."]),
+        ("en", ["It was so.[12] ", "Next. ", "It was so.[citation needed] ", "Then. ", "After. [12] ", "Next."]),
+        ("en", ["Use C++ or .NET, node.js or System.IO.File here. ", "Version 1.0.21 works."]),
+        ("en", ["“Who?” he asked. ", "“No!” she cried. ", "They left."]),
+        ("en", ["the quick dog ran. ", "then it slept."]),
+        ("en", ["Ends with 😀. ", "Next 👍🏽! ", "More."]),
+        ("de", ["Das ist z. B. ein Haus, d. h. gut. ", "Am 3. Mai kam der 2. Weltkrieg, vgl. Bd. 2, S. 3. ", "Ja."]),
+        ("de", ["Prof. Dr. Müller und Dipl.-Ing. Meier gingen im Jahr 1999. ", "Dann kam er."]),
+        ("fr", ["M. Dupont est là, env. 5 m plus loin, voir p. 5. ", "Puis il part."]),
+        ("es", ["¿Cuándo? ", "¡Ahora! ", "El Sr. García y la Dña. Ana, pág. 5, lo saben. ", "Sí."]),
+        ("zh", ["浮球上升时水泵启动。", "价格是3.5元吗？", "是……的。", "他说：“好。”"]),
+        ("ja", ["ポンプが始動します。", "「はい。」と言った。", "本当？", "終わり"]),
+        ("ar", ["تبدأ المضخة. ", "كيف حالك؟ ", "نعم."]),
+        ("hi", ["यह एक वाक्य है। ", "क्या यह दूसरा है? ", "हाँ।"]),
+        ("xx", ["One here. ", "Two here."]),
+    ],
+)  # fmt: skip
+def test_prose(language: str, sentences: list[str]) -> None:
+    assert texts("".join(sentences), language=language) == sentences
+
+
+def test_white_space_belongs_to_the_sentence_before_and_leading_space_to_the_first() -> None:
+    assert texts("\r\n  One.  \t Two.\r\n\r\n\r\nThree. \n ") == ["\r\n  One.  \t ", "Two.\r\n\r\n\r\n", "Three. \n "]
+
+
+def test_wrapped_lines_are_no_sentence_ends() -> None:
+    text = (
+        "The pump starts when the float rises\nand stops again after some forty\nseconds. Then it waits for the water."
+    )
+    middle = text.index("Then")
+    assert texts(text) == [text[:middle], text[middle:]]
+
+
+def test_hard_breaks_end_sentences_in_markdown_and_html() -> None:
+    assert texts("**Note**  \nIt floods\nat night\\\nOften.", "a.md") == [
+        "**Note**  \n",
+        "It floods\nat night\\\n",
+        "Often.",
+    ]
+    assert texts("<p>Mill Lane 3<br>London<br>and so on", "a.html") == ["Mill Lane 3\n", "London\nand so on"]
+
+
+def test_blocks_are_boundaries_of_the_right_class() -> None:
+    text = "# A\n\nOne. Two.\n\n- x. y.\n- z\n\npara\n\n### B\n\nend\n"
+    document, sentences = cut(text, "a.md")
+    got = [
+        (document.text[start:end].strip(), int(boundary), int(level), bool(glue))
+        for start, end, boundary, level, glue in zip(
+            sentences.starts, sentences.ends, sentences.boundary, sentences.level, sentences.glue, strict=True
+        )
+    ]
+    assert got == [
+        ("# A", Structure.HEADING, 1, False),
+        ("One.", Structure.PARAGRAPH, 0, True),
+        ("Two.", Structure.NONE, 0, False),
+        ("- x. y.", Structure.PARAGRAPH, 0, False),
+        ("- z", Structure.ITEM, 0, False),
+        ("para", Structure.PARAGRAPH, 0, False),
+        ("### B", Structure.HEADING, 3, False),
+        ("end", Structure.PARAGRAPH, 0, True),
+    ]
+    assert sentences.block.tolist() == [0, 1, 1, 2, 3, 4, 5, 6]
+
+
+def test_a_first_paragraph_counts_as_the_begin_of_a_section() -> None:
+    _, sentences = cut("One. Two.")
+    assert sentences.boundary.tolist() == [Structure.HEADING, Structure.NONE]
+    assert sentences.level.tolist() == [1, 0]
+
+
+def test_a_block_of_marks_belongs_to_the_sentence_before() -> None:
+    assert texts("One.\n\n---\n\nTwo.\n\n* * *\n", "a.md") == ["One.\n\n---\n\n", "Two.\n\n* * *\n"]
+    assert texts("---\n\nTwo.", "a.md") == ["---\n\n", "Two."]
+
+
+def test_rows_are_sentences_and_the_header_stays_with_the_first() -> None:
+    text = "| a | b |\n|---|---|\n| 1. x | 2 |\n| 3 | 4 |\n"
+    assert texts(text, "a.md") == ["| a | b |\n|---|---|\n", "| 1. x | 2 |\n", "| 3 | 4 |\n"]
+    _, sentences = cut(text, "a.md")
+    assert sentences.glue.tolist() == [False, True, False]
+    assert sentences.boundary.tolist() == [Structure.HEADING, Structure.ITEM, Structure.ITEM]
+
+
+def test_code_is_whole_while_it_fits_one_sentence() -> None:
+    code = "```\n" + "x = 1. y\n\n" * 5 + "```"
+    assert texts(f"A.\n\n{code}\n\nB.", "a.md") == ["A.\n\n", code + "\n\n", "B."]
+
+
+def test_larger_code_is_cut_at_lines_and_glued_while_it_fits_a_chunk() -> None:
+    code = "```\n" + "".join(f"line {number}\n" for number in range(5)) + "```"
+    limits = Limits(max_chars=400, max_tokens=40, sentence_tokens=10)
+    document, sentences = cut(f"{code}\n", "a.md", limits=limits)
+    assert len(sentences) > 1
+    assert all(document.text[end - 1] == "\n" for end in sentences.ends)
+    assert sentences.glue.tolist() == [False, *[True] * (len(sentences) - 1)]
+    assert set(sentences.boundary[1:].tolist()) == {Structure.ITEM}
+    _, released = cut(f"{code}\n", "a.md", limits=Limits(max_chars=400, max_tokens=12, sentence_tokens=10))
+    assert not released.glue.any()
+
+
+def test_code_is_cut_at_blank_lines_first() -> None:
+    code = "```\na b c\nd e\n\nf g h\ni j\n```"
+    limits = Limits(max_chars=400, max_tokens=40, sentence_tokens=12)
+    assert texts(code, "a.md", limits=limits) == ["```\na b c\nd e\n\n", "f g h\ni j\n```"]
+
+
+def test_headings_stay_with_what_they_head() -> None:
+    _, sentences = cut("# A\n\n## B\n\none\n\n## C\n\ntwo\n\n# D\n", "a.md")
+    assert sentences.glue.tolist() == [False, True, True, False, True, False]
+
+
+def test_of_a_chain_of_headings_the_last_stays_with_the_text() -> None:
+    text = "# a b c d\n\n## e f g h\n\n### i j k l\n\nm n o p q r\n"
+    _, sentences = cut(text, "a.md", limits=Limits(max_chars=400, max_tokens=14, sentence_tokens=10))
+    assert sentences.tokens.tolist() == [5, 6, 7, 6]
+    assert sentences.glue.tolist() == [False, True, False, True]
+
+
+def test_glue_is_released_where_a_heading_and_its_code_do_not_fit() -> None:
+    text = "# a b c\n\n```\nd e f\n```\n"
+    _, sentences = cut(text, "a.md", limits=Limits(max_chars=400, max_tokens=10, sentence_tokens=9))
+    assert sentences.tokens.tolist() == [4, 9]
+    assert sentences.glue.tolist() == [False, False]
+
+
+def test_a_long_sentence_is_cut_at_its_clauses() -> None:
+    text = "When it rises, the pump starts; when it falls again, the pump stops and waits."
+    limits = Limits(max_chars=200, max_tokens=20, sentence_tokens=11)
+    assert texts(text, limits=limits) == [
+        "When it rises, the pump starts; ",
+        "when it falls again, the pump stops and waits.",
+    ]
+
+
+def test_a_long_item_is_cut_at_its_sentences() -> None:
+    text = "- One two three. Four five six. Seven eight nine.\n- ten"
+    limits = Limits(max_chars=200, max_tokens=20, sentence_tokens=10)
+    assert texts(text, "a.md", limits=limits) == ["- One two three. Four five six. ", "Seven eight nine.\n", "- ten"]
+
+
+def test_words_are_cut_only_when_one_alone_is_too_long() -> None:
+    text = "lorem " * 400 + "x" * 95 + " end"
+    parts = texts(text, limits=SMALL)
+    assert all(part.endswith(" ") or set(part) == {"x"} for part in parts[:-1])
+    assert [len(part) for part in parts if set(part) <= {"x", " "} and "x" in part][:2] == [40, 40]
+
+
+def test_letters_keep_their_marks_when_a_word_is_cut() -> None:
+    for unit in ("e\u0301", "👨\u200d👩", "ก\u0e33", "\U0001f44d\U0001f3fd"):
+        for part in texts(unit * 100, limits=SMALL)[1:]:
+            assert part[0] == unit[0]
+
+
+def test_white_space_beyond_the_limit_makes_sentences_of_its_own() -> None:
+    parts = texts("One." + " " * 100 + "Two.", limits=SMALL)
+    assert parts[0].startswith("One.")
+    assert parts[-1] == "Two."
+    assert max(map(len, parts)) <= 40
+
+
+def test_ideographs_without_marks_are_cut_between_any_two() -> None:
+    assert {len(part) for part in texts("浮" * 95, language="zh", limits=SMALL)} <= {9, 10}
+
+
+def test_a_counter_that_weighs_the_whole_more_than_its_words() -> None:
+    class Greedy(WordCounter):
+        def count(self, texts: Sequence[str]) -> IntArray:
+            return super().count(texts) ** 2
+
+    document = read_source(b"a b c d e f g h i j k l m n o p", "a.txt")
+    sentences = split_sentences(document, Greedy(), Limits(max_chars=200, max_tokens=16, sentence_tokens=16), "en")
+    assert (sentences.tokens <= 16).all()
+    assert sentences.ends[-1] == len(document.text)
+
+
+def test_blank_texts_have_no_sentences() -> None:
+    for text in ("", " ", "\n\n\t\r\n", "\f\n"):
+        _, sentences = cut(text)
+        assert [array.shape for array in (sentences.starts, sentences.ends, sentences.tokens, sentences.glue)] == [
+            (0,)
+        ] * 4
+        assert sentences.starts.dtype == np.int64
+        assert sentences.glue.dtype == np.bool_
+
+
+def test_lone_surrogates_pass_through() -> None:
+    document = read_source(b"One two. Three.", "a.txt")
+    odd = Document(**{field: getattr(document, field) for field in Document.__slots__} | {"text": "One \udc80. Three."})
+    sentences = split_sentences(odd, WordCounter(), Limits(), "en")
+    assert sentences.ends[-1] == len(odd.text)
+
+
+def test_a_long_line_costs_linear_time() -> None:
+    def seconds(words: int) -> float:
+        document = read_source(b"lorem " * words, "a.txt")
+        start = time.process_time()
+        split_sentences(document, WordCounter(), Limits(), "en")
+        return time.process_time() - start
+
+    seconds(1_000)
+    assert seconds(40_000) < 20 * max(seconds(4_000), 0.01)
+
+
+SOURCES = st.one_of(
+    st.text(alphabet=st.sampled_from("aB .!?\n\r\t#-*|`>:;,1é浮。ก\u0301\u200d\f\0\"'()[]<&="), max_size=300),
+    st.text(max_size=100),
+    st.lists(
+        st.sampled_from(
+            [
+                "# A\n\n", "text one. Two!\n", "- item\n", "```\ncode\n```\n", "|a|b|\n|---|---|\n|1|2|\n", "\n", "  ",
+                "    x\n", "> q\n", "<p>", "<table><tr><td>1<td>2", "<li>", "<pre>", "word " * 30, "浮球" * 20,
+                "x" * 120, "\r\n", "---\n", "1. a\n", "<br>", "<h1>", "</div>", "***\n", "TITLE\n\n",
+            ]
+        ),
+        max_size=25,
+    ).map("".join),
+)  # fmt: skip
+
+
+@settings(max_examples=120, deadline=None)
+@given(SOURCES, st.sampled_from(["a.txt", "a.md", "a.html"]), st.sampled_from(["en", "de", "zh", "th"]), st.booleans())
+def test_sentences_tile_any_text(text: str, name: str, language: str, small: bool) -> None:
+    try:
+        document = read_source(text.encode("utf-8", "surrogatepass"), name)
+    except InputError:
+        return
+    limits = SMALL if small else Limits()
+    check(document, split_sentences(document, WordCounter(), limits, language), limits)
+    last = 0
+    for block in document.blocks:
+        assert last <= block.start < block.end <= len(document.text)
+        assert not document.text[last : block.start].strip()
+        last = block.end
+    assert not document.text[last:].strip()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=300), st.sampled_from(["a.txt", "a.md", "a.html", "a.xhtml", "a"]))
+def test_any_bytes_are_read_or_refused(data: bytes, name: str) -> None:
+    try:
+        document = read_source(data, name)
+    except InputError as error:
+        assert error.message.startswith(f"{name}: ")  # noqa: PT017
+        return
+    check(document, split_sentences(document, WordCounter(), SMALL, "en"), SMALL)
+
+
+def test_code_blocks_keep_their_kind() -> None:
+    document, sentences = cut("```\na\n```", "a.md")
+    assert [document.blocks[block].kind for block in sentences.block] == [BlockKind.CODE]
