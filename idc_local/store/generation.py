@@ -15,7 +15,8 @@ import numpy as np
 
 from idc_local.store.blocks import BlockFolder, BlockWriter
 from idc_local.store.layout import DOCUMENTS, SEGMENTS, FileEntry, Manifest, generation_folder, make_folder
-from idc_local.store.lexical import merge_counts, write_bm25
+from idc_local.store.lexical import write_bm25
+from idc_local.store.postings import merge_counts
 from idc_local.store.records import Edition
 from idc_local.store.segments import Segment, Truth, build_segment, segment_name
 from idc_local.types import IntArray, SourceRecord
@@ -176,15 +177,12 @@ class GenerationBuilder:
         self._write_bm25(row_places(documents, segments), segments)
 
     def _write_bm25(self, places: tuple[IntArray, IntArray, IntArray], segments: Sequence[Segment]) -> None:
-        lengths = np.zeros(places[0].shape[0], dtype=np.int64)
-        parts = []
-        for segment, rows in zip(segments, rows_of_chunks(places, segments), strict=True):
-            vocabulary, postings, own = segment.terms()
-            parts.append((vocabulary, postings, rows))
-            lengths[rows[rows >= 0]] = own[rows >= 0]
+        rows = rows_of_chunks(places, segments)
+        parts = [(segment.terms(), own) for segment, own in zip(segments, rows, strict=True)]
         place = self._folder / BM25
         make_folder(place)
         writer = BlockWriter(place)
-        if lengths.shape[0]:
-            write_bm25(writer, merge_counts(parts, lengths))
+        count = int(places[0].shape[0])
+        if count:
+            write_bm25(writer, merge_counts(parts, count))
         self._files.update({f"{BM25}/{name}": entry for name, entry in writer.finish().items()})

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +19,7 @@ import numpy as np
 from idc_local.ranking import BM25_B, BM25_K1
 from idc_local.store.blocks import BlockFolder, BlockWriter
 from idc_local.store.layout import damaged
+from idc_local.store.postings import TermCounts
 from idc_local.types import BoolArray, FloatArray, IntArray
 
 DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
@@ -42,44 +42,6 @@ def _bm25s() -> ModuleType:
             del sys.modules[name]
 
 
-@dataclass(frozen=True, slots=True)
-class TermCounts:
-    """How often terms occur in rows.
-
-    vocabulary: terms in order. terms, rows, counts: int64 [p], one entry for each pair of term (a place in the
-    vocabulary) and row, in order of term, then row. lengths: int64 [n], terms of each row with repeats.
-    """
-
-    vocabulary: list[str]
-    terms: IntArray
-    rows: IntArray
-    counts: IntArray
-    lengths: IntArray
-
-
-def merge_counts(parts: Sequence[tuple[Sequence[str], IntArray, IntArray]], lengths: IntArray) -> TermCounts:
-    """Counts over all rows from parts: vocabulary, postings [p, 3] of (term, chunk, count), and the row of each chunk.
-
-    A chunk with row -1 is left out, and so are terms that then occur nowhere: the result depends on the rows alone.
-    """
-    number: dict[str, int] = {}
-    columns = []
-    for vocabulary, postings, rows in parts:
-        own = np.fromiter((number.setdefault(term, len(number)) for term in vocabulary), np.int64, len(vocabulary))
-        where = rows[postings[:, 1]]
-        live = where >= 0
-        columns.append(np.stack([own[postings[live, 0]], where[live], postings[live, 2]]))
-    terms, where, counts = np.concatenate([np.zeros((3, 0), dtype=np.int64), *columns], axis=1)
-    used = np.bincount(terms, minlength=len(number)) > 0
-    names = [term for term, kept in zip(number, used.tolist(), strict=True) if kept]
-    order = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
-    place = np.zeros(len(number), dtype=np.int64)
-    place[np.flatnonzero(used)[order]] = np.arange(len(names))
-    terms = place[terms]
-    sorter = np.argsort(terms << 32 | where, kind="stable")
-    return TermCounts([names[n] for n in order.tolist()], terms[sorter], where[sorter], counts[sorter], lengths)
-
-
 def idf(rows: int, frequency: IntArray) -> FloatArray:
     """float32 [terms]: ln(1 + (n − df + 0.5) / (df + 0.5)), from document frequencies int64 [terms]."""
     return np.asarray(np.log(1 + (rows - frequency + 0.5) / (frequency + 0.5)), dtype=np.float32)
@@ -90,22 +52,19 @@ def bm25_scores(counts: TermCounts) -> FloatArray:
 
     idf = ln(1 + (n − df + 0.5) / (df + 0.5)), Kamphuis et al. 2020, "Lucene (accurate)".
     """
-    n = counts.lengths.shape[0]
-    frequency = np.bincount(counts.terms, minlength=len(counts.vocabulary))
-    weights = idf(n, frequency)
+    weights = idf(counts.lengths.shape[0], counts.frequency)
     mean = counts.lengths.mean() or 1.0
-    own = counts.counts.astype(np.float32)
     penalty = BM25_K1 * ((1 - BM25_B) + BM25_B * counts.lengths / mean)
-    return np.asarray(weights[counts.terms] * (own / (penalty[counts.rows] + own)), dtype=np.float32)
+    scores = counts.counts / (penalty[counts.rows] + counts.counts)
+    scores *= np.repeat(weights, counts.frequency)
+    return np.asarray(scores, dtype=np.float32)
 
 
 def write_bm25(writer: BlockWriter, counts: TermCounts) -> None:
     """Writes the files of a bm25s index, in bm25s's own format."""
-    pointers = np.zeros(len(counts.vocabulary) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(counts.terms, minlength=len(counts.vocabulary)), out=pointers[1:])
     writer.array(DATA, bm25_scores(counts))
-    writer.array(INDICES, counts.rows.astype(np.int32))
-    writer.array(INDPTR, pointers)
+    writer.array(INDICES, counts.rows)
+    writer.array(INDPTR, counts.offsets)
     writer.json(VOCABULARY, {term: place for place, term in enumerate(counts.vocabulary)})
     writer.json(
         PARAMETERS,

@@ -17,7 +17,7 @@ from idc_local.fingerprint import digest
 from idc_local.store.blocks import BlockFolder, BlockWriter, Sink
 from idc_local.store.codec import decode_json, decode_sentences, expand
 from idc_local.store.layout import DATABASE, FileEntry, damaged
-from idc_local.store.lexical import merge_counts
+from idc_local.store.postings import TermCounts, group_postings, merge_counts
 from idc_local.store.records import Edition, read_array, read_part
 from idc_local.store.schema import Database, seal
 from idc_local.store.vectorcache import read_vectors
@@ -29,7 +29,7 @@ CHUNK_VECTORS, INTENT_VECTORS, SENTENCE_VECTORS = "chunks.faiss", "intents.faiss
 SENTENCES, INTENTS = slice(2, 4), slice(4, 6)
 """Columns of the table: where the sentences and intents of a chunk begin and end. The first two: its code points."""
 
-TERMS, POSTINGS, LENGTHS = "terms.json", "postings.npy", "lengths.npy"
+TERMS, OFFSETS, POSTINGS, LENGTHS = "terms.json", "posting_offsets.npy", "postings.npy", "lengths.npy"
 TERM_HASHES, TERM_OFFSETS = "sentence_terms.npy", "sentence_term_offsets.npy"
 
 
@@ -130,16 +130,17 @@ def _write_tables(truth: Truth, editions: Sequence[Edition], writer: BlockWriter
 
 
 def _write_terms(truth: Truth, editions: Sequence[Edition], writer: BlockWriter) -> None:
-    parts, lengths, first = [], [np.zeros(0, dtype=np.int64)], 0
+    parts, first = [], 0
     for edition in editions:
         vocabulary = decode_json(read_part(truth.folder, truth.db, edition, "vocabulary"))
         postings = _array(truth, edition, "postings").reshape(-1, 3)
-        parts.append((vocabulary, postings, np.arange(first, first + edition.chunks)))
-        lengths.append(_array(truth, edition, "lengths"))
+        counts = group_postings(vocabulary, postings, _array(truth, edition, "lengths"))
+        parts.append((counts, np.arange(first, first + edition.chunks)))
         first += edition.chunks
-    merged = merge_counts(parts, np.concatenate(lengths))
+    merged = merge_counts(parts, first)
     writer.json(TERMS, merged.vocabulary)
-    writer.array(POSTINGS, np.stack([merged.terms, merged.rows, merged.counts], axis=1).astype(np.int32))
+    writer.array(OFFSETS, merged.offsets)
+    writer.array(POSTINGS, np.stack([merged.rows, merged.counts]))
     writer.array(LENGTHS, merged.lengths)
     hashes = [_array(truth, edition, "term_hashes") for edition in editions]
     held = [_array(truth, edition, "term_counts") for edition in editions]
@@ -207,7 +208,8 @@ class Segment:
         """int64 [m]: the chunk of each intent."""
         return np.repeat(np.arange(self.chunks), self.table[:, 5] - self.table[:, 4])
 
-    def terms(self) -> tuple[list[str], IntArray, IntArray]:
-        """Vocabulary, postings [p, 3] of (term, chunk, count), and the number of terms of each chunk."""
-        postings = self._files.array(POSTINGS).whole().astype(np.int64)
-        return self._files.file(TERMS).json(), postings, self._files.array(LENGTHS).whole()
+    def terms(self) -> TermCounts:
+        """How often terms occur in the segment's chunks."""
+        offsets, lengths = self._files.array(OFFSETS).whole(), self._files.array(LENGTHS).whole()
+        chunks, counts = self._files.array(POSTINGS).whole()
+        return TermCounts(self._files.file(TERMS).json(), offsets, chunks, counts, lengths)

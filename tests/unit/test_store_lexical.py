@@ -11,7 +11,8 @@ import pytest
 from idc_local.ranking import BM25_B, BM25_K1
 from idc_local.store.blocks import BlockFolder, BlockWriter
 from idc_local.store.codec import count_terms
-from idc_local.store.lexical import LexicalFile, TermCounts, merge_counts, write_bm25
+from idc_local.store.lexical import LexicalFile, write_bm25
+from idc_local.store.postings import TermCounts, group_postings
 
 
 def corpus(seed: int, documents: int) -> list[list[str]]:
@@ -22,8 +23,7 @@ def corpus(seed: int, documents: int) -> list[list[str]]:
 
 
 def counts_of(texts: list[list[str]]) -> TermCounts:
-    vocabulary, postings, lengths = count_terms(texts)
-    return merge_counts([(vocabulary, postings, np.arange(len(texts)))], lengths)
+    return group_postings(*count_terms(texts))
 
 
 def saved(folder: Path, texts: list[list[str]]) -> LexicalFile:
@@ -55,27 +55,6 @@ def test_the_files_are_an_index_of_bm25s(tmp_path: Path) -> None:
     expected, rows = ours.top(Counter(["w1", "w2"]), 5, None)
     np.testing.assert_array_equal(np.sort(scores[0])[::-1], expected)
     assert set(documents[0].tolist()) == set(rows.tolist()) or len(set(expected.tolist())) < 5
-
-
-def test_merging_parts_equals_counting_at_once() -> None:
-    texts = corpus(3, 40)
-    whole = counts_of(texts)
-    parts, lengths = [], np.zeros(40, dtype=np.int64)
-    for rows in (np.arange(25, 40), np.arange(0, 25)):
-        vocabulary, postings, own = count_terms([texts[row] for row in rows])
-        parts.append((vocabulary, postings, rows))
-        lengths[rows] = own
-    merged = merge_counts(parts, lengths)
-    assert merged.vocabulary == whole.vocabulary
-    for name in ("terms", "rows", "counts", "lengths"):
-        np.testing.assert_array_equal(getattr(merged, name), getattr(whole, name))
-
-
-def test_left_out_rows_leave_no_trace() -> None:
-    vocabulary, postings, _ = count_terms([["a", "only"], ["a", "b"]])
-    merged = merge_counts([(vocabulary, postings, np.array([-1, 0]))], np.array([2]))
-    assert merged.vocabulary == ["a", "b"]
-    assert merged.rows.tolist() == [0, 0]
 
 
 def test_worked_example(tmp_path: Path) -> None:
