@@ -1,6 +1,7 @@
 """Processes that die, compete or run out of space never cost more than the work that was not yet published.
 
-``python -m tests.integration.test_store_crash 1000`` kills a thousand times instead of the few dozen of the suite.
+``python -c 'from tests.integration.test_store_crash import storms; storms(1000)'`` kills a thousand times instead of
+the few dozen of the suite.
 """
 
 from __future__ import annotations
@@ -393,8 +394,10 @@ def test_a_folder_that_cannot_be_written_can_be_read(place: Path, logged: bool) 
     assert "\n" not in line
 
 
-if __name__ == "__main__":
+def storms(kills: int) -> None:
+    """Kills so many times, and reports."""
     for kind in WORK:
         with tempfile.TemporaryDirectory(dir=MEMORY) as where:
-            died = storm(kind, Path(where), int(sys.argv[1]) // len(WORK))
+            died = storm(kind, Path(where), kills // len(WORK))
             sys.stdout.write(f"{kind}: {died} processes died, nothing was lost\n")
+            sys.stdout.flush()
