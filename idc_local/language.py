@@ -76,8 +76,16 @@ _WORDS = {
     "id": "yang dan di dari ini itu dengan untuk pada tidak dalam adalah ke akan oleh atau juga sebagai karena "
     "ada dapat bahwa",
     "vi": "và của là có cho không được trong một những các với đã này người để khi từ về như tại",
+    "is": "og að í er sem á til um en við var af ekki það með fyrir eru hann hún ég frá því þar þess",
     "ca": "el la els les de del i en que és un una per amb no es al a com més però seu aquest aquesta són ha o va",
 }
+_LETTERS = {
+    "cs": "ěřů", "sk": "ľĺŕ", "pl": "łńśźż", "hu": "őű", "ro": "ășțţ", "tr": "ğı", "lt": "ėįų", "lv": "āēīģķļņ",
+    "es": "ñ¿¡", "pt": "ãõ", "de": "ß", "da": "ø", "no": "ø", "is": "ðþ", "vi": "ơưạảấầếềệịọốồộờợụứừ",
+    "uk": "їєґ", "sr": "ђјљњћџ", "bg": "ъ", "ru": "ыэё", "fa": "پچژگی", "ur": "ٹڈڑںہے",
+}  # fmt: skip
+"""Letters that few other languages of the script use."""
+
 _CYRILLIC = {
     "ru": "и в не на что с по это как он к но из у за от так же для его был все бы они или если только когда при",
     "uk": "і в не на що з та це як до він за але від у про для його був ми або якщо вже бути які є коли при",
@@ -129,8 +137,12 @@ def _script(sample: str) -> str:
 
 
 def _by_words(sample: str, profiles: dict[str, frozenset[str]], default: str) -> str:
-    """The language whose function words make up most of the sample; the first listed wins ties."""
-    counts = Counter(_WORD.findall(sample.lower()))
-    hits = {language: sum(counts[word] for word in words) for language, words in profiles.items()}
+    """The language whose function words and own letters make up most of the sample; the first listed wins ties."""
+    lowered = sample.lower()
+    words, letters = Counter(_WORD.findall(lowered)), Counter(lowered)
+    hits = {
+        language: sum(words[word] for word in listed) + sum(letters[own] for own in _LETTERS.get(language, ""))
+        for language, listed in profiles.items()
+    }
     best = max(hits, key=lambda language: hits[language])
     return best if hits[best] >= _MIN_HITS and hits[best] > hits.get(default, 0) else default
