@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from idc_local.backends.native import quiet_stderr
-from idc_local.backends.tokens import encodable
+from idc_local.backends.pieces import merge_pieces, split_pieces
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
 from idc_local.ports import Embedder
@@ -40,7 +40,6 @@ OFFLINE = {
 STEP = 8
 """Batches are padded to a multiple of this many tokens, so that a row's shape depends on its own length alone."""
 BATCH_TOKENS = 2048
-NOISE = 1e-6
 
 
 def load_embedder(files: ModelFiles, threads: int) -> Embedder:
@@ -91,34 +90,11 @@ class SentenceEmbedder:
         return self._encode(texts, self._prompts[1])
 
     def _encode(self, texts: Sequence[str], prompt: str) -> FloatArray:
-        places: dict[str, int] = {}
-        rows = np.array([places.setdefault(encodable(text), len(places)) for text in texts], dtype=np.int64)
-        if not places:
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        ids, owners = self._pieces(list(places), prompt)
-        weights = np.array([len(one) for one in ids], dtype=np.float32)
-        vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
-        for batch in _batches([len(one) for one in ids]):
-            vectors[batch] = self._forward([ids[place] for place in batch])
-        return _rounded(_merged(vectors, owners, weights, len(places)))[rows]
-
-    def _pieces(self, texts: list[str], prompt: str) -> tuple[list[list[int]], IntArray]:
-        """Token ids of the texts; one that is longer than the window is cut in halves at white space until all fit."""
-        found: list[list[int]] = []
-        owners: list[int] = []
-        pending = list(enumerate(texts))
-        while pending:
-            again: list[tuple[int, str]] = []
-            encoded = self._tokenise([prompt + text for _, text in pending])
-            for (owner, text), ids in zip(pending, encoded, strict=True):
-                if len(ids) > self._window and len(text) > 1:
-                    middle = _middle(text)
-                    again += [(owner, text[:middle]), (owner, text[middle:])]
-                else:
-                    found.append(ids[: self._window])
-                    owners.append(owner)
-            pending = again
-        return found, np.array(owners, dtype=np.int64)
+        pieces = split_pieces(texts, prompt, self._window, self._tokenise)
+        vectors = np.empty((len(pieces.ids), self.dimension), dtype=np.float32)
+        for batch in _batches([len(one) for one in pieces.ids]):
+            vectors[batch] = self._forward([pieces.ids[place] for place in batch])
+        return merge_pieces(pieces, vectors)
 
     def _tokenise(self, texts: list[str]) -> list[list[int]]:
         encoded: Any = self._model.tokenizer(texts, truncation=False, padding=False, verbose=False)
@@ -137,13 +113,6 @@ class SentenceEmbedder:
         return np.asarray(output.float().numpy(), dtype=np.float32)
 
 
-def _middle(text: str) -> int:
-    """Place near the middle of ``text``, after white space where there is some in its second quarter."""
-    half = len(text) // 2
-    space = max(text.rfind(" ", half // 2, half), text.rfind("\n", half // 2, half))
-    return space + 1 if space > 0 else half
-
-
 def _batches(lengths: Sequence[int]) -> Iterator[IntArray]:
     """Places of texts that pad to the same width, at most ``BATCH_TOKENS`` tokens at a time."""
     widths = -(-np.asarray(lengths, dtype=np.int64) // STEP) * STEP
@@ -152,15 +121,3 @@ def _batches(lengths: Sequence[int]) -> Iterator[IntArray]:
         size = max(1, BATCH_TOKENS // int(width))
         for start in range(0, len(places), size):
             yield places[start : start + size]
-
-
-def _merged(vectors: FloatArray, owners: IntArray, weights: FloatArray, count: int) -> FloatArray:
-    """float32 [count, d], unit rows: the mean of each text's pieces, weighted by their tokens."""
-    merged = np.zeros((count, vectors.shape[1]), dtype=np.float32)
-    np.add.at(merged, owners, vectors * weights[:, None])
-    norms = np.linalg.norm(merged, axis=1, keepdims=True)
-    return np.asarray(merged / np.maximum(norms, NOISE), dtype=np.float32)
-
-
-def _rounded(vectors: FloatArray) -> FloatArray:
-    return vectors.astype(np.float16).astype(np.float32)

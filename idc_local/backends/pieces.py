@@ -1,0 +1,69 @@
+"""Texts longer than a model's window, and the rounding of vectors: what both ways of encoding share. Pure numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from idc_local.backends.tokens import encodable
+from idc_local.types import FloatArray, IntArray
+
+Tokenise = Callable[[list[str]], list[list[int]]]
+"""Token ids of texts, special tokens included, never truncated."""
+
+NOISE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Distinct texts as token ids that fit a window.
+
+    rows: int64 [texts given], the distinct text of each. owners: int64 [len(ids)], the distinct text of each piece.
+    """
+
+    ids: list[list[int]]
+    owners: IntArray
+    rows: IntArray
+    distinct: int
+
+
+def split_pieces(texts: Sequence[str], prompt: str, window: int, tokenise: Tokenise) -> Pieces:
+    """Token ids of each distinct text; one that is longer than the window is halved at white space until all fit."""
+    places: dict[str, int] = {}
+    rows = np.array([places.setdefault(encodable(text), len(places)) for text in texts], dtype=np.int64)
+    found: list[list[int]] = []
+    owners: list[int] = []
+    pending = [(owner, text) for text, owner in places.items()]
+    while pending:
+        again: list[tuple[int, str]] = []
+        for (owner, text), ids in zip(pending, tokenise([prompt + text for _, text in pending]), strict=True):
+            if len(ids) > window and len(text) > 1:
+                middle = _middle(text)
+                again += [(owner, text[:middle]), (owner, text[middle:])]
+            else:
+                found.append(ids[:window])
+                owners.append(owner)
+        pending = again
+    return Pieces(found, np.array(owners, dtype=np.int64), rows, len(places))
+
+
+def _middle(text: str) -> int:
+    """Place near the middle of ``text``, after white space where there is some in its second quarter."""
+    half = len(text) // 2
+    space = max(text.rfind(" ", half // 2, half), text.rfind("\n", half // 2, half))
+    return space + 1 if space > 0 else half
+
+
+def merge_pieces(pieces: Pieces, vectors: FloatArray) -> FloatArray:
+    """float32 [texts given, d], unit rows that float16 can hold.
+
+    vectors: float32 [len(pieces.ids), d]. A text of several pieces gets their mean, weighted by their tokens.
+    """
+    weights = np.array([len(ids) for ids in pieces.ids], dtype=np.float32)
+    merged = np.zeros((pieces.distinct, vectors.shape[1]), dtype=np.float32)
+    np.add.at(merged, pieces.owners, vectors * weights[:, None])
+    norms = np.linalg.norm(merged, axis=1, keepdims=True)
+    unit = merged / np.maximum(norms, NOISE)
+    return np.asarray(unit.astype(np.float16).astype(np.float32)[pieces.rows], dtype=np.float32)
