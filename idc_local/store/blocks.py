@@ -172,6 +172,11 @@ class BlockFile:
         """Checks every block."""
         self._check(np.flatnonzero(~self._known))
 
+    def view(self) -> memoryview:
+        """The whole file, checked."""
+        self.require_all()
+        return memoryview(self._map)
+
     def json(self) -> Json:
         """The file's value as JSON."""
         self.require_all()

@@ -20,6 +20,7 @@ from idc_local.ranking import BM25_B, BM25_K1
 from idc_local.store.blocks import BlockFolder, BlockWriter
 from idc_local.store.layout import damaged
 from idc_local.store.postings import TermCounts
+from idc_local.store.vocabulary import Vocabulary, write_vocabulary
 from idc_local.types import BoolArray, FloatArray, IntArray
 
 DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
@@ -61,11 +62,12 @@ def bm25_scores(counts: TermCounts) -> FloatArray:
 
 
 def write_bm25(writer: BlockWriter, counts: TermCounts) -> None:
-    """Writes the files of a bm25s index, in bm25s's own format."""
+    """Writes the files of a bm25s index, in bm25s's own format, and its vocabulary once more for fast look-up."""
     writer.array(DATA, bm25_scores(counts))
     writer.array(INDICES, counts.rows)
     writer.array(INDPTR, counts.offsets)
     writer.json(VOCABULARY, {term: place for place, term in enumerate(counts.vocabulary)})
+    write_vocabulary(writer, counts.vocabulary)
     writer.json(
         PARAMETERS,
         {
@@ -90,22 +92,23 @@ class LexicalFile:
         self._folder = folder
         self._rows = rows
         self._arrays = [folder.array(name) for name in (DATA, INDICES)]
+        self._vocabulary = Vocabulary(folder)
         self._index: Any = None
         self._load(folder.folder)
         self._last: tuple[dict[int, float], FloatArray] | None = None
 
     def _load(self, folder: Path) -> None:
-        for name in (INDPTR, VOCABULARY, PARAMETERS):
+        for name in (INDPTR, PARAMETERS):
             self._folder.file(name).require_all()
-        index = _bm25s().BM25.load(folder, mmap=True, show_progress=False)
+        index = _bm25s().BM25.load(folder, mmap=True, load_vocab=False, show_progress=False)
         if index.scores["num_docs"] != self._rows:
             raise damaged(folder / PARAMETERS, f"it is about {index.scores['num_docs']} rows")
         self._index = index
 
     def scores(self, terms: Mapping[str, float]) -> FloatArray:
         """float32 [rows]: BM25 of every row, each term times its weight; unknown terms give nothing."""
-        known = self._index.vocab_dict
-        numbers = {known[term]: weight for term, weight in terms.items() if term in known}
+        found = ((self._vocabulary.find(term), weight) for term, weight in terms.items())
+        numbers = {number: weight for number, weight in found if number is not None}
         if self._last is None or self._last[0] != numbers:
             self._last = (numbers, self._scores(numbers))
         return self._last[1]
@@ -123,8 +126,8 @@ class LexicalFile:
 
     def idf(self, terms: Sequence[str]) -> FloatArray:
         """float32 [terms]: inverse document frequency over rows, 0 for unknown terms."""
-        known, pointers = self._index.vocab_dict, self._index.scores["indptr"]
-        numbers = [known.get(term) for term in terms]
+        pointers = self._index.scores["indptr"]
+        numbers = [self._vocabulary.find(term) for term in terms]
         held = [0 if number is None else int(pointers[number + 1] - pointers[number]) for number in numbers]
         return np.where(np.array(held) > 0, idf(self._rows, np.array(held, dtype=np.int64)), 0).astype(np.float32)
 
