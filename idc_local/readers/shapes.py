@@ -15,6 +15,7 @@ _VISIBLE_LINE = re.compile(r"\S(?:[^\r\n\f]*\S)?")
 _ITEM = re.compile(r"(?:[-*+•‣◦▪–·]|\(?(?:\d{1,3}|[a-z]|[ivxl]{1,5})[.)]|\((?:\d{1,3}|[A-Z])\))[ \t]+\S")
 _NUMBER = re.compile(r"(?:(?:Article|ARTICLE|Section|SECTION|Chapter|CHAPTER|§)[ \t]+)?(\d+(?:\.\d+)*|[IVXLC]+(?=\.))")
 _NUMBERED = re.compile(_NUMBER.pattern + r"[.):]?[ \t]+(?=[^\W\d_])")
+_NUMBERED_TITLE = re.compile(_NUMBERED.pattern + r"[^\W\d_a-z][\w'’-]*(?:,? (?:[A-Z\d][\w'’-]*|[a-z]{1,4}\b)){0,8}\.")
 _WORDED = re.compile(r"(?:Chapter|Section|Article|Appendix|Annex|Part|Exhibit|Schedule)[ \t]+[\dIVXLCA-Z]{1,6}\b", re.I)
 _EQUALS = re.compile(r"((?:=[ \t]?){1,6})[ \t]*([^=\s](?:[^=]*[^=\s])?)[ \t]*((?:[ \t]?=){1,6})")
 _HASHES = re.compile(r"(#{1,6})[ \t]+(\S.*?)[ \t#]*")
@@ -111,16 +112,28 @@ def wrap_width(groups: Sequence[Group]) -> int:
 def _split(text: str, group: Group, width: int) -> Iterator[Group]:
     """The paragraphs and list items of what blank lines part."""
     lines = group.lines
+    title = _ruled(text, lines)
+    if title:
+        yield Group(lines[:title])
+        lines = lines[title:]
     if len(lines) == 1:
         yield Group(lines, item=_is_item(text, lines[0]))
-    elif len(lines) == 2 and _RULE.fullmatch(text, lines[1].start, lines[1].end):
-        yield group
+    elif not lines:
+        return
     elif _is_wrapped(text, lines, width):
         yield from _wrapped_parts(text, lines, width)
     else:
         listed = len(lines) >= 3 and max(line.size for line in lines) <= MAX_SHORT
         for line in lines:
             yield Group((line,), tight=True, item=listed or _is_item(text, line))
+
+
+def _ruled(text: str, lines: Sequence[Line]) -> int:
+    """Lines of a title with a rule under it, or over and under it; 0 where the lines do not begin with one."""
+    rules = [_RULE.fullmatch(text, line.start, line.end) is not None for line in lines[:3]]
+    if rules == [True, False, True]:
+        return 3
+    return 2 if rules[:2] == [False, True] else 0
 
 
 def _is_item(text: str, line: Line) -> bool:
@@ -159,10 +172,19 @@ def _wrapped_parts(text: str, lines: Sequence[Line], width: int) -> Iterator[Gro
 
 def _wrapped_items(text: str, lines: Sequence[Line]) -> list[bool]:
     """Which wrapped lines begin a list item: not a number or dash that a wrap has put first by chance."""
-    found = [_ITEM.match(text, line.start, line.end) is not None for line in lines]
-    several = sum(found) >= 2
+    kinds = [_item_kind(text, line) for line in lines]
     ended = [True, *(text[line.end - 1] in _ENDS for line in lines[:-1])]
-    return [item and (several or end) for item, end in zip(found, ended, strict=True)]
+    return [kind is not None and (end or kind == kinds[0]) for kind, end in zip(kinds, ended, strict=True)]
+
+
+def _item_kind(text: str, line: Line) -> tuple[str, int] | None:
+    """The form of an item's mark and its column; None where the line begins no item."""
+    if _ITEM.match(text, line.start, line.end) is None:
+        return None
+    mark = text[line.start : line.start + 8].split()[0]
+    form = "".join("1" if char.isdigit() else "a" if char.isalpha() else char for char in mark[-2:])
+    column = line.start - max(text.rfind("\n", 0, line.start), text.rfind("\r", 0, line.start))
+    return form, column
 
 
 def _sure(text: str, line: Line) -> bool:
@@ -173,16 +195,18 @@ def _sure(text: str, line: Line) -> bool:
 def heading_of(text: str, groups: list[Group], index: int, airy: bool) -> tuple[int, str] | None:
     """Level and title where a group is surely a heading; ``airy``: blank lines part the paragraphs of this text."""
     lines = groups[index].lines
-    if len(lines) > 2 or lines[0].size > (_MAX_FIRST if index == 0 else _MAX_HEADING):
+    if len(lines) > 3 or lines[0].size > (_MAX_FIRST if index == 0 else _MAX_HEADING):
         return None
     title = text[lines[0].start : lines[0].end]
-    if len(lines) == 2:
-        return _underlined(text, lines, title)
+    if len(lines) > 1:
+        return _underlined(text, lines)
     marked = _marked(title)
     if marked is not None:
         return marked
     if groups[index].item and groups[index].tight:
         return None
+    if not groups[index].tight and _NUMBERED_TITLE.fullmatch(title):
+        title = title.removesuffix(".")
     if title[0].islower() or _SENTENCE_END.search(title) or _DOTS.search(title) or not any(map(str.isalpha, title)):
         return None
     follower = _follower(text, groups, index)
@@ -196,11 +220,13 @@ def heading_of(text: str, groups: list[Group], index: int, airy: bool) -> tuple[
     return _by_shape(title, follower, index == 0, groups[index].tight and airy)
 
 
-def _underlined(text: str, lines: Sequence[Line], title: str) -> tuple[int, str] | None:
-    rule = text[lines[1].start : lines[1].end]
-    if _RULE.fullmatch(rule) and len(rule) >= 0.5 * len(title) and any(map(str.isalnum, title)):
-        return (1 if rule[0] in "=*" else 2), title
-    return None
+def _underlined(text: str, lines: Sequence[Line]) -> tuple[int, str] | None:
+    if _ruled(text, lines) != len(lines):
+        return None
+    title, rule = (text[line.start : line.end] for line in lines[-2:])
+    if len(rule) < 0.5 * len(title) or not any(map(str.isalnum, title)):
+        return None
+    return (1 if rule[0] in "=*" else 2), title
 
 
 def _marked(title: str) -> tuple[int, str] | None:

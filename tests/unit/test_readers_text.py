@@ -81,6 +81,15 @@ def test_a_number_that_a_wrap_has_put_first_begins_no_item() -> None:
     assert shape(text) == [("paragraph", text)]
 
 
+def test_only_items_of_one_kind_and_column_follow_each_other_without_an_end() -> None:
+    text = "b) The work must carry notices that it is released under section\n    7.  This requirement is new to us all"
+    assert shape(text) == [("list_item", text)]
+
+
+def test_a_ruled_title_may_stand_right_above_its_text() -> None:
+    assert headings(f"{PROSE}\n\nOverview\n========\n{PROSE}") == [(1, "Overview")]
+
+
 def test_speaker_turns_are_paragraphs_even_in_wrapped_text() -> None:
     turn = "\n".join(textwrap.wrap("Mary Smith: " + PROSE, 60))
     assert shape(f"{turn}\n{turn}") == [("paragraph", turn), ("paragraph", turn)]
@@ -101,6 +110,8 @@ def test_speaker_turns_are_paragraphs_even_in_wrapped_text() -> None:
         ("## Setup", 2),
         ("Overview\n========", 1),
         ("Overview\n--------", 2),
+        ("========\nOverview\n========", 1),
+        ("4. Conveying Verbatim Copies.", 2),
         ("水泵维护", 3),
     ],
 )
