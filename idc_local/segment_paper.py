@@ -107,27 +107,22 @@ def _totals(vectors: FloatArray, ranges: IntArray) -> Float64Array:
 def merge_short(data: SegmentInput, units: Units, cuts: IntArray, short: int) -> IntArray:
     """Merge neighbours that share their best intent where one of them holds at most ``short`` sentences.
 
-    One pass from the front; a merged chunk's best intent is found anew before it meets its next neighbour. No merge
-    breaks a limit.
+    One pass from the front. Where two sums of vectors share their best intent it is the best of their sum too, so a
+    merged chunk keeps it. No merge breaks a limit.
     """
     if not data.intents.shape[0]:
         return cuts
-    intents = data.intents.astype(np.float64)
     totals = _totals(data.vectors, ranges_of(units, cuts))
-    nearest = (totals @ intents.T).argmax(axis=1)
+    nearest = (totals @ data.intents.T.astype(np.float64)).argmax(axis=1)
     lengths = np.diff(units.bounds[cuts])
     kept: list[int] = cuts[:2].tolist()
-    left, chosen = totals[0], int(nearest[0])
     for chunk in range(1, totals.shape[0]):
         end = int(cuts[chunk + 1])
         is_short = min(int(units.bounds[kept[-1]] - units.bounds[kept[-2]]), int(lengths[chunk])) <= short
-        if is_short and chosen == nearest[chunk] and units.lowest[end] <= kept[-2]:
+        if is_short and nearest[chunk - 1] == nearest[chunk] and units.lowest[end] <= kept[-2]:
             kept[-1] = end
-            left = left + totals[chunk]
-            chosen = int((intents @ left).argmax())
         else:
             kept.append(end)
-            left, chosen = totals[chunk], int(nearest[chunk])
     return np.array(kept, dtype=np.int64)
 
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from idc_local.c99 import DEVIATIONS, RADIUS, divide, rank_matrix
+from idc_local.c99 import divide, rank_matrix
 from idc_local.cluster import CAP, segment_cluster
 from idc_local.dp import Float64Array
 from idc_local.segment import StrategyOptions
@@ -25,8 +25,8 @@ def naive_ranks(similarity: Float64Array) -> Float64Array:
     ranks = np.zeros((size, size))
     for row in range(size):
         for column in range(size):
-            rows = slice(max(0, row - RADIUS), row + RADIUS + 1)
-            columns = slice(max(0, column - RADIUS), column + RADIUS + 1)
+            rows = slice(max(0, row - 5), row + 6)
+            columns = slice(max(0, column - 5), column + 6)
             area = similarity[rows, columns]
             ranks[row, column] = (area < similarity[row, column]).sum() / max(area.size - 1, 1)
     return ranks
@@ -88,7 +88,7 @@ def test_gradient_criterion_stops_where_smoothed_gains_stop_standing_out() -> No
         for at in range(len(gains)):
             near = {offset: w for offset, w in weights.items() if 0 <= at + offset < len(gains)}
             smooth.append(sum(w * gains[at + o] for o, w in near.items()) / sum(near.values()))
-        limit = np.mean(smooth) + DEVIATIONS * np.std(smooth)
+        limit = np.mean(smooth) + 1.2 * np.std(smooth)
         count = next((at for at, gain in enumerate(smooth) if gain <= limit), len(smooth))
         assert divide(ranks, None) == sorted(made[:count])
         stopped.add(count)

@@ -194,6 +194,8 @@ def test_short_neighbours_with_one_best_intent_are_merged() -> None:
     cuts = np.array([0, 1, 4, 5, 6, 7])
     assert merge_short(data, units, cuts, 2).tolist() == [0, 4, 6, 7]
     assert merge_short(data, units, np.array([0, 3, 6, 7]), 2).tolist() == [0, 3, 6, 7]
+    assert merge_short(data, units, np.array([0, 2, 4, 7]), 2).tolist() == [0, 4, 7]
+    assert merge_short(data, units, np.array([0, 2, 4, 7]), 1).tolist() == [0, 2, 4, 7]
     assert merge_short(replace(data, intents=AXES[:0]), units, cuts, 2).tolist() == cuts.tolist()
 
 

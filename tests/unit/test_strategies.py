@@ -136,6 +136,11 @@ def test_sliding_moves_by_half_a_window() -> None:
     assert cut("sliding", plain([10] * 3), sentences=1) == chain(1, 2, 3)
 
 
+def test_sliding_windows_that_a_limit_cuts_short_do_not_repeat_the_one_before() -> None:
+    data = plain([10] * 6, tokens=[1, 1, 1, 7, 1, 1])
+    assert cut("sliding", data, replace(WIDE, max_tokens=7), sentences=4) == [[0, 3], [3, 4], [4, 6]]
+
+
 # ---- by structure ------------------------------------------------------------------------------------------------
 
 STRUCTURED = plain(
@@ -156,8 +161,8 @@ def test_paragraph_merges_up_to_the_target_but_not_across_headings() -> None:
 
 
 def test_paragraph_cuts_a_block_over_the_limits_at_its_items_first() -> None:
-    data = plain([30] * 6, boundary=[3, 0, 1, 0, 0, 1])
-    assert cut("paragraph", data, replace(WIDE, max_chars=120), sentences=6) == chain(2, 6)
+    data = plain([30] * 6, boundary=[3, 0, 0, 1, 0, 0])
+    assert cut("paragraph", data, replace(WIDE, max_chars=120), sentences=6) == chain(3, 6)
 
 
 def test_recursive_cuts_at_the_strongest_gap_and_merges_up_to_the_target() -> None:
@@ -168,8 +173,8 @@ def test_recursive_cuts_at_the_strongest_gap_and_merges_up_to_the_target() -> No
 
 
 def test_recursive_prefers_higher_headings() -> None:
-    data = plain([40] * 6, boundary=[3, 0, 3, 0, 3, 0], level=[1, 0, 2, 0, 1, 0])
-    assert cut("recursive", data, replace(WIDE, target_chars=170)) == chain(4, 6)
+    data = plain([40] * 6, boundary=[3, 0, 3, 0, 3, 0], level=[1, 0, 1, 0, 2, 0])
+    assert cut("recursive", data, replace(WIDE, target_chars=170)) == chain(2, 6)
 
 
 def test_recursive_sees_line_breaks_inside_a_paragraph() -> None:
