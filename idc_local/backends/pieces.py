@@ -52,7 +52,7 @@ def split_pieces(texts: Sequence[str], prompt: str, window: int, tokenise: Token
 def _middle(text: str) -> int:
     """Place near the middle of ``text``, after white space where there is some in its second quarter."""
     half = len(text) // 2
-    space = max(text.rfind(" ", half // 2, half), text.rfind("\n", half // 2, half))
+    space = max(text.rfind(" ", half // 2, half + 1), text.rfind("\n", half // 2, half + 1))
     return space + 1 if space > 0 else half
 
 

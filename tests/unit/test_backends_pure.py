@@ -1,0 +1,142 @@
+"""What the model adapters compute themselves: sampling, pieces of long texts, GELU, estimates of tokens."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from idc_local.backends.minilm import gelu, load_query_encoder
+from idc_local.backends.pieces import merge_pieces, split_pieces
+from idc_local.backends.sampling import Sampling, candidates, draw
+from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
+from idc_local.catalogue import EMBEDDER, ModelFiles
+from idc_local.errors import ModelError
+
+
+def test_candidates_by_hand() -> None:
+    logits = np.log(np.array([0.1, 0.4, 0.3, 0.15, 0.05], dtype=np.float32))
+    everything = Sampling(temperature=1.0, top_k=5, top_p=1.0, min_p=0.0)
+    tokens, shares = candidates(logits, everything)
+    assert tokens.tolist() == [1, 2, 3, 0, 4]
+    assert shares == pytest.approx([0.4, 0.3, 0.15, 0.1, 0.05], abs=1e-6)
+    # the first three are needed to reach 0.8; a fifth of 0.4 is 0.08; the two likeliest of k = 2 share 4 : 3
+    assert candidates(logits, Sampling(1.0, 5, 0.8, 0.0))[0].tolist() == [1, 2, 3]
+    assert candidates(logits, Sampling(1.0, 5, 1.0, 0.2))[0].tolist() == [1, 2, 3, 0]
+    assert candidates(logits, Sampling(1.0, 2, 1.0, 0.0))[1] == pytest.approx([4 / 7, 3 / 7], abs=1e-6)
+    # half the temperature squares the odds
+    assert candidates(logits, Sampling(0.5, 2, 1.0, 0.0))[1] == pytest.approx([16 / 25, 9 / 25], abs=1e-6)
+
+
+def test_equal_logits_are_ordered_by_token() -> None:
+    assert candidates(np.zeros(4, dtype=np.float32), Sampling(1.0, 4, 1.0, 0.0))[0].tolist() == [0, 1, 2, 3]
+
+
+def test_temperature_zero_takes_the_likeliest() -> None:
+    logits = np.array([0.0, 3.0, 2.9], dtype=np.float32)
+    assert {draw(logits, Sampling(temperature=0.0), np.random.default_rng(seed)) for seed in range(20)} == {1}
+
+
+def test_draws_follow_the_shares_and_the_seed() -> None:
+    logits = np.log(np.array([0.2, 0.8, 1e-9], dtype=np.float32))
+    settings = Sampling(1.0, 3, 1.0, 0.01)
+    rng = np.random.default_rng(5)
+    drawn = [draw(logits, settings, rng) for _ in range(4000)]
+    assert set(drawn) == {0, 1}
+    # four standard deviations of a share of 4,000 draws
+    assert np.mean(drawn) == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / 4000))
+    again = np.random.default_rng(5)
+    assert drawn[:50] == [draw(logits, settings, again) for _ in range(50)]
+
+
+def words(texts: list[str]) -> list[list[int]]:
+    """A tokenizer of words between two special tokens."""
+    return [[1, *(len(word) for word in text.split()), 2] for text in texts]
+
+
+@given(st.text(alphabet="ab \n\ud800é", max_size=200), st.integers(4, 9))
+def test_pieces_fit_the_window_and_keep_every_word(text: str, window: int) -> None:
+    def letters(texts: list[str]) -> list[list[int]]:
+        return [[0, *map(ord, "".join(one.split())), 0] for one in texts]
+
+    pieces = split_pieces([text], "", window, letters)
+    assert all(len(ids) <= window for ids in pieces.ids)
+    kept = [ord(char) for char in "".join(text.replace("\ud800", "\ufffd").split())]
+    assert sorted(code for ids in pieces.ids for code in ids[1:-1]) == sorted(kept)
+
+
+def test_pieces_are_cut_at_white_space_and_texts_taken_once() -> None:
+    pieces = split_pieces(["aaa bbb cc dddd", "x", "aaa bbb cc dddd"], "p ", 5, words)
+    assert pieces.ids == [[1, 1, 1, 2], [1, 1, 3, 3, 2], [1, 1, 2, 4, 2]]
+    assert pieces.owners.tolist() == [1, 0, 0]
+    assert pieces.rows.tolist() == [0, 1, 0]
+
+
+def test_merged_pieces_are_the_weighted_mean_at_unit_length() -> None:
+    pieces = split_pieces(["aaa bbb cc dddd e", "x"], "", 5, words)
+    assert [len(ids) for ids in pieces.ids] == [3, 4, 5]
+    vectors = np.array([[0, 1], [1, 0], [0, 1]], dtype=np.float32)
+    merged = merge_pieces(pieces, vectors)
+    expected = np.array([4, 5]) / math.hypot(4, 5)
+    assert merged == pytest.approx(np.array([expected, [0, 1]]), abs=5e-4)
+    assert (merged == merged.astype(np.float16)).all()
+
+
+def test_gelu_is_x_times_the_normal_distribution() -> None:
+    values = np.linspace(-8, 8, 4001, dtype=np.float32)
+    exact = [x * 0.5 * math.erfc(-x / math.sqrt(2)) for x in values.tolist()]
+    assert np.abs(gelu(values) - exact).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("", 0),
+        ("the", 1),
+        ("water", 2),
+        ("extraordinary", 6),
+        ("1994", 2),
+        ("E-4012", 4),
+        ("浮球磨损", 4),
+        ("한", 3),
+        ("a.", 2),
+    ],
+)
+def test_estimates_by_hand(text: str, pieces: int) -> None:
+    assert EstimatedWordPieces().count([text]).tolist() == [pieces]
+
+
+def test_unusable_tokenizer_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text("{")
+    with pytest.raises(ModelError, match=r"tokenizer\.json is no usable tokenizer"):
+        load_token_counter(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"config.json": '{"model_type": "mpnet", "hidden_act": "gelu"}'},
+        {"config.json": '{"model_type": "bert", "hidden_act": "gelu_new"}'},
+        {"config.json": '{"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "relative_key"}'},
+        {"modules.json": '[{"type": "x.Transformer"}, {"type": "x.Pooling"}]'},
+        {"1_Pooling/config.json": '{"pooling_mode_mean_tokens": true, "pooling_mode_max_tokens": true}'},
+        {"sentence_bert_config.json": '{"max_seq_length": 8, "do_lower_case": true}'},
+        {"config.json": "{"},
+    ],
+)
+def test_other_shapes_are_left_to_the_full_library(tmp_path: Path, change: dict[str, str]) -> None:
+    texts = {
+        "config.json": '{"model_type": "bert", "hidden_act": "gelu", "num_hidden_layers": 1, "num_attention_heads": 1,'
+        ' "layer_norm_eps": 1e-12}',
+        "modules.json": '[{"type": "x.Transformer"}, {"type": "x.Pooling"}, {"type": "x.Normalize"}]',
+        "sentence_bert_config.json": '{"max_seq_length": 8}',
+        "1_Pooling/config.json": '{"pooling_mode_mean_tokens": true}',
+    }
+    (tmp_path / "1_Pooling").mkdir()
+    for name, text in (texts | change).items():
+        (tmp_path / name).write_text(text)
+    assert load_query_encoder(ModelFiles("x", EMBEDDER, tmp_path, {})) is None
