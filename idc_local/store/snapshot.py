@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,9 @@ from idc_local.store.schema import open_for_reading, sql_errors
 from idc_local.store.segments import CHUNK_VECTORS, INTENT_VECTORS, INTENTS, SENTENCES, Segment
 from idc_local.store.vectors import best
 from idc_local.types import BoolArray, Chunk, Document, FloatArray, IntArray, Intent, SourceRecord
+
+MANY = 1 << 16
+"""Rows from which on several threads search: with fewer they would take longer to start."""
 
 Top = tuple[FloatArray, IntArray]
 """Scores, float32 [k], highest first, and their rows, int64 [k]."""
@@ -104,22 +108,34 @@ class Snapshot(Rows):
 
     def dense(self, query: FloatArray, k: int, allowed: BoolArray | None = None) -> Top:
         """The best rows by inner product of ``query``, float32 [d], and chunk vector; ``allowed``: bool [size]."""
-        self._check_query(query)
-        scores, rows = [np.zeros(0, np.float32)], [np.zeros(0, np.int64)]
-        for segment, own in zip(self._segments, self._rows, strict=True):
-            found = segment.vectors(CHUNK_VECTORS).top(query, k, _allowed_chunks(own, allowed))
-            scores.append(found.scores)
-            rows.append(own[found.positions])
-        return best(np.concatenate(scores), np.concatenate(rows), k)
+
+        def search(segment: Segment, rows: IntArray) -> Top:
+            found = segment.vectors(CHUNK_VECTORS).top(query, k, _allowed_chunks(rows, allowed))
+            return found.scores, rows[found.positions]
+
+        return self._best_of_all(search, query, k)
 
     def intent(self, query: FloatArray, k: int, allowed: BoolArray | None = None) -> Top:
         """The best rows by inner product of ``query`` and any of the row's intents; rows without intents never."""
+
+        def search(segment: Segment, rows: IntArray) -> Top:
+            scores, chunks = _best_owners(segment, query, k, _allowed_chunks(rows, allowed))
+            return scores, rows[chunks]
+
+        return self._best_of_all(search, query, k)
+
+    def _best_of_all(self, search: Callable[[Segment, IntArray], Top], query: FloatArray, k: int) -> Top:
+        """The best ``k`` of what ``search`` finds in each segment; large indexes are searched by several threads."""
         self._check_query(query)
+        if len(self._segments) > 1 and self.size >= MANY:
+            with ThreadPoolExecutor(os.cpu_count()) as threads:
+                found = list(threads.map(search, self._segments, self._rows))
+        else:
+            found = list(map(search, self._segments, self._rows))
         scores, rows = [np.zeros(0, np.float32)], [np.zeros(0, np.int64)]
-        for segment, own in zip(self._segments, self._rows, strict=True):
-            found_scores, chunks = _best_owners(segment, query, k, _allowed_chunks(own, allowed))
-            scores.append(found_scores)
-            rows.append(own[chunks])
+        for own_scores, own_rows in found:
+            scores.append(own_scores)
+            rows.append(own_rows)
         return best(np.concatenate(scores), np.concatenate(rows), k)
 
     def _check_query(self, query: FloatArray) -> None:

@@ -108,7 +108,11 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 writer.publish()
         for number in range(3, 40, 7):
             writer.drop_source(f"{number:02d}.txt")
-        writer.publish()
+        late = make_indexed("w1 w2 w3. w1 w9 w9. w5 w5 w5.", "10a.txt")
+        writer.put_document(late)
+        writer.put_source(make_source(late))
+        generation = writer.publish()
+    assert len(list((folder / "generations" / str(generation) / "segments").iterdir())) == 2
     return folder
 
 
@@ -194,3 +198,14 @@ def test_ties_at_the_limit_go_to_the_first_rows(tmp_path: Path) -> None:
         allowed = np.arange(60) >= 50
         assert snapshot.dense(vector("other"), 3, allowed)[1].tolist() == [50, 51, 52]
         assert snapshot.lexical({"same": 1.0}, 4, None)[1].tolist() == [0, 1, 2, 3]
+
+
+def test_several_threads_find_the_same(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = vector("another query")
+    with Snapshot.open(corpus) as snapshot:
+        alone = [search(query, 20) for search in (snapshot.dense, snapshot.intent)]
+        monkeypatch.setattr("idc_local.store.snapshot.MANY", 1)
+        together = [search(query, 20) for search in (snapshot.dense, snapshot.intent)]
+    for one, other in zip(alone, together, strict=True):
+        assert one[0].tobytes() == other[0].tobytes()
+        assert one[1].tobytes() == other[1].tobytes()
