@@ -12,6 +12,8 @@ from collections import Counter
 SAMPLE_CHARS = 20_000
 _PIECES = 4
 _MIN_HITS = 2
+_MIN_SHARE = 0.04
+"""Function words make up a tenth to a half of any text, but next to none of program code."""
 
 _SCRIPTS = (
     ("ja", "\u3040-\u30ff\uff66-\uff9f"),
@@ -145,4 +147,5 @@ def _by_words(sample: str, profiles: dict[str, frozenset[str]], default: str) ->
         for language, listed in profiles.items()
     }
     best = max(hits, key=lambda language: hits[language])
-    return best if hits[best] >= _MIN_HITS and hits[best] > hits.get(default, 0) else default
+    enough = hits[best] >= _MIN_HITS and hits[best] >= _MIN_SHARE * words.total()
+    return best if enough and hits[best] > hits.get(default, 0) else default

@@ -44,13 +44,30 @@ TEXTS = {
     "ka": "ტუმბო იწყებს მუშაობას.",
 }
 
+CODE = """let v = cell(row, width, size, name, kind, list, path, line, mark, block, start, count, total, first, last, place,
+number, index, table, page, text, data, rule, span, node)"""
+
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_two_sentences_are_enough(language: str) -> None:
     assert detect_language(TEXTS[language]) == language
 
 
-@pytest.mark.parametrize("text", ["", "   \n", "123 456", "!?", "Grüße", "pump", "\ud800", "x" * 100, "😀"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   \n",
+        "123 456",
+        "!?",
+        "Grüße",
+        "pump",
+        "\ud800",
+        "x" * 100,
+        "😀",
+        CODE,
+    ],
+)
 def test_english_when_unsure(text: str) -> None:
     assert detect_language(text) == "en"
 
