@@ -13,6 +13,9 @@ import numpy.typing as npt
 
 from idc_local.types import FloatArray, IntArray, Span
 
+LIKELY = 0.75
+SPAN_SHARE = 0.4
+"""Share of the best sentence's evidence that a sentence must exceed to lengthen the answer."""
 BM25_K1, BM25_B = 1.2, 0.4
 """Saturation and length normalisation of BM25 in the index."""
 
@@ -113,6 +116,14 @@ def top_k(scores: FloatArray, ids: Sequence[str], k: int) -> IntArray:
     rounded = np.round(scores.astype(np.float64), 6)
     order = sorted(range(len(ids)), key=lambda position: (-rounded[position], ids[position]))
     return np.asarray(order[:k], dtype=np.int64)
+
+
+def likely_hits(fused: FloatArray) -> int:
+    """How many of the hits, fused scores float32 [k] in descending order, are likely to hold the answer.
+
+    Those that reach 0.75 of the first one's score: of the rest, what stands out in them is mostly no answer.
+    """
+    return int(np.count_nonzero(np.asarray(fused) >= LIKELY * fused[0])) if len(fused) else 0
 
 
 def best_run(similarities: FloatArray, threshold: float) -> Span:

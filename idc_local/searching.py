@@ -14,10 +14,12 @@ import numpy as np
 from idc_local.filters import Filter, folded, parse_filter, source_passes
 from idc_local.queries import parse_query, query_vector
 from idc_local.ranking import (
+    SPAN_SHARE,
     RankingWeights,
     Signals,
     best_run,
     fuse,
+    likely_hits,
     segment_max,
     sentence_evidence,
     term_coverage,
@@ -72,11 +74,13 @@ class Searcher:
         fused = fuse(signals, self._weights)
         order = top_k(fused, [self._snapshot.chunk_ids[row] for row in rows], k)
         chunks = self._snapshot.chunks(rows[order].tolist())
+        likely = likely_hits(fused[order])
         hits = []
         for rank, (position, chunk) in enumerate(zip(order.tolist(), chunks, strict=True), start=1):
             own = evidence[offsets[position] : offsets[position + 1]]
             spans = self._snapshot.sentence_spans(int(rows[position]))
-            hits.append(self._hit(chunk, rank, _explain(signals, fused, position), answer_span(chunk, own, spans)))
+            span = answer_span(chunk, own, spans, likely=rank <= likely)
+            hits.append(self._hit(chunk, rank, _explain(signals, fused, position), span))
         return hits
 
     def _hit(self, chunk: Chunk, rank: int, explain: Explain, span: AnswerSpan) -> Hit:
@@ -160,22 +164,17 @@ class Searcher:
         return found
 
 
-def answer_span(chunk: Chunk, similarities: FloatArray, spans: IntArray) -> AnswerSpan:
+def answer_span(chunk: Chunk, evidence: FloatArray, spans: IntArray, *, likely: bool = True) -> AnswerSpan:
     """Best run of the chunk's sentences, white space at its ends left out.
 
-    similarities: float32 [s], cosines of query and sentence. spans: int64 [s, 2], the sentences in code points.
+    evidence: float32 [s], of the sentences. spans: int64 [s, 2], the sentences in code points.
     """
-    run = best_run(similarities, span_threshold(similarities))
+    run = best_run(evidence, SPAN_SHARE * float(evidence.max()))
     start, end = int(spans[run.start, 0]), int(spans[run.end - 1, 1])
     text = chunk.text[start - chunk.start : end - chunk.start]
     lead = len(text) - len(text.lstrip())
     text = text.strip()
-    return AnswerSpan(start + lead, start + lead + len(text), text)
-
-
-def span_threshold(similarities: FloatArray) -> float:
-    """Similarity that a sentence must exceed to lengthen the answer: a share of the best one's."""
-    return float(similarities.max()) * 0.8
+    return AnswerSpan(start + lead, start + lead + len(text), text, likely)
 
 
 def _explain(signals: Signals, fused: FloatArray, position: int) -> Explain:

@@ -232,11 +232,15 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSpan:
-    """The best answer-sized run of sentences inside a chunk, in the document's code points."""
+    """The best answer-sized run of sentences inside a chunk, in the document's code points.
+
+    ``likely``: the chunk scores near enough to the first hit to hold the answer.
+    """
 
     start: int
     end: int
     text: str
+    likely: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def hit_lines(hit: Hit, screen: Screen, *, explain: bool, around: tuple[str, str
     yield from _heading(chunk, screen)
     before, after = around
     yield from (dim(line, screen) for line in lines_of(before, screen, INDENT))
-    mark = (hit.span.start - chunk.start, hit.span.end - chunk.start)
+    mark = (hit.span.start - chunk.start, hit.span.end - chunk.start) if hit.span.likely else (0, 0)
     yield from lines_of(chunk.text, screen, INDENT, mark)
     yield from (dim(line, screen) for line in lines_of(after, screen, INDENT))
     yield from question_lines(chunk.intents[:QUESTIONS_SHOWN], screen)

@@ -23,7 +23,7 @@ SHORT_ID = 8
 """Hex digits of an id as shown to people."""
 
 CHUNK_COLUMNS = ("id", "path", "line_start", "line_end", "page", "heading", "start", "end", "tokens", "text")
-HIT_COLUMNS = ("rank", "score", *CHUNK_COLUMNS, "span_start", "span_end", "span_text")
+HIT_COLUMNS = ("rank", "score", *CHUNK_COLUMNS, "span_start", "span_end", "span_text", "span_likely")
 INTENT_COLUMNS = ("question", "path", "line", "heading", "score", "origin", "passage")
 CHECK_COLUMNS = ("name", "status", "detail", "fix")
 
@@ -66,7 +66,7 @@ def hit_item(hit: Hit) -> dict[str, Any]:
         **chunk_item(hit.chunk),
         "rank": hit.rank,
         "score": number(hit.score),
-        "span": {"start": hit.span.start, "end": hit.span.end, "text": hit.span.text},
+        "span": {"start": hit.span.start, "end": hit.span.end, "text": hit.span.text, "likely": hit.span.likely},
         "explain": {
             "dense": number(explain.dense),
             "sentence": number(explain.sentence),

@@ -15,7 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from idc_local.evaluation.scoring import DEPTH, Passages, Ranking
-from idc_local.ranking import BM25_B, BM25_K1, RankingWeights, Signals, fuse, segment_max, sentence_evidence
+from idc_local.ranking import (
+    BM25_B,
+    BM25_K1,
+    RankingWeights,
+    Signals,
+    fuse,
+    likely_hits,
+    segment_max,
+    sentence_evidence,
+)
 from idc_local.searching import answer_span
 from idc_local.types import BoolArray, Chunk, FloatArray, IntArray
 
@@ -186,13 +195,16 @@ def rank_all(
     """The ranking of each question over its candidates, with the best spans of the first ``depth`` chunks."""
     ranked = []
     for question in range(len(asked.terms)):
-        rows = _rank(question, asked, index, scores, retriever)
+        rows, fused = _rank(question, asked, index, scores, retriever)
         best = tuple(_best_span(question, row, index, scores) for row in rows[:depth].tolist())
-        ranked.append(Ranking(rows, best))
+        ranked.append(Ranking(rows, best, likely_hits(fused[:depth])))
     return ranked
 
 
-def _rank(question: int, asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever) -> IntArray:
+def _rank(
+    question: int, asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever
+) -> tuple[IntArray, FloatArray]:
+    """Candidates of one question, best first, and their fused scores."""
     scope = int(asked.scope[question])
     allowed = np.ones(len(index.chunks), dtype=np.bool_) if scope < 0 else index.passages.document == scope
     dense, lexical = _lists(question, scores, retriever)
@@ -204,8 +216,8 @@ def _rank(question: int, asked: Asked, index: ChunkIndex, scores: Scores, retrie
         lexical=lexical[rows],
     )
     fused = np.round(fuse(signals, retriever.weights).astype(np.float64), 6)
-    ranked: IntArray = rows[np.lexsort((scores.id_rank[rows], -fused))]
-    return ranked
+    order = np.lexsort((scores.id_rank[rows], -fused))
+    return rows[order], fused[order].astype(np.float32)
 
 
 def _best_span(question: int, row: int, index: ChunkIndex, scores: Scores) -> tuple[int, int, int]:

@@ -97,11 +97,13 @@ class Passages:
 class Ranking:
     """Chunks ranked for one question: ``rows`` int64 [r] of the passages, best first.
 
-    ``best`` are the answer spans of the first DEPTH chunks: (document, start, end) in code points.
+    ``best`` are the answer spans of the first DEPTH chunks: (document, start, end) in code points; the first
+    ``likely`` of them are offered as answers.
     """
 
     rows: IntArray
     best: tuple[tuple[int, int, int], ...]
+    likely: int
 
 
 def score_question(ranking: Ranking, passages: Passages, gold: Gold, inks: Sequence[Ink]) -> list[float]:
@@ -113,7 +115,7 @@ def score_question(ranking: Ranking, passages: Passages, gold: Gold, inks: Seque
     own = np.flatnonzero(passages.document == gold.document)
     chunks = passages.shown(own)
     relevant = own[[_is_relevant(gold, chunk) for chunk in chunks]]
-    spans = [(document, inks[document].span(start, end)) for document, start, end in ranking.best]
+    spans = [(document, inks[document].span(start, end)) for document, start, end in ranking.best[: ranking.likely]]
     shares = [_share_within(ranking.rows, passages, gold, inks[gold.document], budget) for budget in BUDGETS]
     return [
         *_by_rank(ranking.rows, relevant),

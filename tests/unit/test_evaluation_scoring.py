@@ -35,7 +35,7 @@ def scores(
     texts: list[str] | None = None,
 ) -> dict[str, float]:
     texts = texts or [TEXT, TEXT]
-    ranking = Ranking(np.array(order, dtype=np.int64), best)
+    ranking = Ranking(np.array(order, dtype=np.int64), best, len(best))
     found = score_question(ranking, passages(spans, texts), gold, [Ink.of(text) for text in texts])
     return dict(zip(METRICS, found, strict=True))
 

@@ -13,6 +13,7 @@ from idc_local.ranking import (
     best_run,
     dense_score,
     fuse,
+    likely_hits,
     min_max,
     segment_max,
     sentence_evidence,
@@ -107,3 +108,9 @@ def test_coverage_without_known_terms_is_zero() -> None:
 def test_evidence_adds_coverage_to_the_cosine() -> None:
     found = sentence_evidence(floats(0.2, 0.4), floats(1.0, 0.0), RankingWeights(coverage=0.5))
     assert found.tolist() == pytest.approx([0.7, 0.4])
+
+
+def test_likely_hits_are_those_near_the_first() -> None:
+    assert likely_hits(floats(0.8, 0.6, 0.59, 0.1)) == 2
+    assert likely_hits(floats(1.0)) == 1
+    assert likely_hits(floats()) == 0
