@@ -67,7 +67,7 @@ def _drafted(text: str, blocks: Sequence[Block], media_type: str, language: str)
     draft = _Draft()
     for index, block in enumerate(blocks):
         first = _gap(blocks, index)
-        if first == Structure.PARAGRAPH and draft.starts and _is_ornament(text, block):
+        if first != Structure.HEADING and draft.starts and _is_ornament(text, block):
             continue
         inner = Structure.ITEM if block.kind is BlockKind.TABLE else Structure.NONE
         for place, start in enumerate(_starts(text, block, media_type, language)):
@@ -87,8 +87,8 @@ def _gap(blocks: Sequence[Block], index: int) -> int:
 
 
 def _is_ornament(text: str, block: Block) -> bool:
-    short = block.end - block.start <= _LONGEST_ORNAMENT and block.kind is BlockKind.PARAGRAPH
-    return short and _WORD.search(text, block.start, block.end) is None
+    prose = block.kind in (BlockKind.PARAGRAPH, BlockKind.LIST_ITEM)
+    return prose and block.end - block.start <= _LONGEST_ORNAMENT and _WORD.search(text, block.start, block.end) is None
 
 
 def _starts(text: str, block: Block, media_type: str, language: str) -> list[int]:

@@ -18,16 +18,22 @@ from idc_local.readers.decode import decode
 from idc_local.readers.text import text_blocks
 from idc_local.types import BlockKind, Document
 
-_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n|\r|\n)")
-_FRONT_END = {"---": re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.M), "+++": re.compile(r"^\+\+\+[ \t]*$", re.M)}
+_FRONT_MATTER = {
+    "---": re.compile(
+        r"---[ \t]*\n((?:(?:[ \t#-].*|[^\s:#\]}-][^:\n]*:(?:[ \t].*)?|[\]}].*)?\n)+?)(?:---|\.\.\.)[ \t]*(?=\n|\Z)"
+    ),
+    "+++": re.compile(r"\+\+\+[ \t]*\n((?:(?:[ \t#\[].*|[^\s=#\[\]}][^=\n]*=.*|[\]}].*)?\n)+?)\+\+\+[ \t]*(?=\n|\Z)"),
+}
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!]")
 _LONG_TITLE = 1000
+_LONGEST_FRONT = 1 << 16
 
 MAX_LINES = 200_000
 """More lines are read as plain text: the parser takes up to a minute for a million, and no such file was written."""
 
 _LEAVES = {
     "paragraph_open": BlockKind.PARAGRAPH,
+    "heading_open": BlockKind.PARAGRAPH,
     "html_block": BlockKind.PARAGRAPH,
     "fence": BlockKind.CODE,
     "code_block": BlockKind.CODE,
@@ -100,14 +106,15 @@ def _blocks(text: str) -> Iterator[RawBlock]:
 
 
 def _front_matter_end(text: str) -> int:
-    """Offset behind YAML or TOML metadata at the top of the text; 0 where there is none."""
-    opening = _FRONT_MATTER.match(text)
-    if opening is None:
-        return 0
-    closing = _FRONT_END[opening[1]].search(text.replace("\r", "\n"), opening.end())
-    if closing is None or not text[opening.end() : closing.start()].strip():
-        return 0
-    return closing.end()
+    """Offset behind YAML or TOML metadata at the top of the text; 0 where there is none.
+
+    Every line must look like metadata: a text between two rules is no front matter.
+    """
+    pattern = _FRONT_MATTER.get(text[:3])
+    # One character for each line end, in place, so that offsets stay those of the text.
+    head = text[:_LONGEST_FRONT].replace("\r\n", " \n").replace("\r", "\n")
+    found = pattern.match(head) if pattern else None
+    return found.end() if found and found[1].strip() else 0
 
 
 def _rest(text: str, starts: list[int], first: int, last: int) -> Iterator[RawBlock]:
@@ -119,7 +126,7 @@ def _rest(text: str, starts: list[int], first: int, last: int) -> Iterator[RawBl
 
 
 def _leaves(tokens: list[Token]) -> Iterator[_Leaf]:
-    """The blocks that hold text, in order; what is inside a table belongs to the table."""
+    """The blocks that hold text, in order; a table holds what is inside it, and a quoted heading heads nothing."""
     depth = 0
     in_table = False
     for index, token in enumerate(tokens):
@@ -130,7 +137,7 @@ def _leaves(tokens: list[Token]) -> Iterator[_Leaf]:
         if token.map is None or (in_table and token.type != "table_open"):
             continue
         first, last = token.map
-        if token.type == "heading_open":
+        if token.type == "heading_open" and token.level == 0:
             title = _title(tokens[index + 1].content)
             yield _Leaf(BlockKind.HEADING, first, last, int(token.tag[1]), title)
         elif token.type in _LEAVES:

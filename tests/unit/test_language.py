@@ -44,8 +44,8 @@ TEXTS = {
     "ka": "ტუმბო იწყებს მუშაობას.",
 }
 
-CODE = """let v = cell(row, width, size, name, kind, list, path, line, mark, block, start, count, total, first, last, place,
-number, index, table, page, text, data, rule, span, node)"""
+CODE = """let v = cell(row, width, size, name, kind, list, path, line, mark, block, start, count, total, first,
+last, place, number, index, table, page, text, data, rule, span, node)"""
 
 
 @pytest.mark.parametrize("language", TEXTS)

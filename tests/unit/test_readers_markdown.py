@@ -65,6 +65,22 @@ def test_front_matter_is_a_paragraph(front: str) -> None:
     assert shape(front + "\n\n# Pump\n") == [("paragraph", front, 0), ("heading", "# Pump", 1)]
 
 
+def test_a_text_between_two_rules_is_no_front_matter() -> None:
+    text = "---\n\nSome words, and more.\n\n## B\n\n---\n\nx"
+    assert [kind for kind, _, _ in shape(text)] == ["paragraph", "paragraph", "heading", "paragraph", "paragraph"]
+    assert shape("---\ntitle: open\n\nx")[0][0] == "paragraph"
+
+
+def test_a_quoted_heading_heads_nothing() -> None:
+    blocks = read("# A\n\n> ## B\n\nx\n\n- # C\n").blocks
+    assert [(block.kind.value, block.headings) for block in blocks] == [
+        ("heading", ("A",)),
+        ("paragraph", ("A",)),
+        ("paragraph", ("A",)),
+        ("list_item", ("A",)),
+    ]
+
+
 def test_a_rule_at_the_top_is_no_front_matter() -> None:
     assert shape("---\n\n# Pump\n")[-1] == ("heading", "# Pump", 1)
     assert shape("---\n\n---\n\ntext") == [("paragraph", "---\n\n---", 0), ("paragraph", "text", 0)]
