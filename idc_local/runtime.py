@@ -212,7 +212,10 @@ class Runtime:
             yield Searcher(snapshot, LazyQueries(lambda: self._query_encoder(files)), RankingWeights())
 
     def _query_encoder(self, files: ModelFiles) -> QueryEncoder:
-        return self._embedder(files)
+        """The light encoder where the model has the shape that it knows, else the embedder."""
+        from idc_local.backends.minilm import load_query_encoder
+
+        return load_query_encoder(files) or self._embedder(files)
 
     def stored_intents(self) -> list[tuple[Chunk, Intent]]:
         """Every intent of the index with its chunk, in the order of paths and places."""
