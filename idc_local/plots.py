@@ -31,11 +31,12 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class PlotLine:
-    """A named curve. ``strong``: drawn thicker, on top of the others."""
+    """A named curve. ``strong``: drawn thicker, on top of the others. ``band``: with its intervals shaded."""
 
     name: str
     points: tuple[Point, ...]
     strong: bool = False
+    band: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +115,9 @@ def _draw_line(axes: Any, line: PlotLine, number: int) -> None:  # noqa: ANN401
     points = sorted(line.points, key=lambda point: point.x)
     colour = PALETTE[number % len(PALETTE)]
     xs = [point.x for point in points]
-    axes.fill_between(
-        xs, [point.low for point in points], [point.high for point in points], color=colour, alpha=0.12, linewidth=0
-    )
+    if line.band:
+        low, high = [point.low for point in points], [point.high for point in points]
+        axes.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.plot(
         xs,
         [point.y for point in points],

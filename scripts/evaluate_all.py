@@ -31,6 +31,7 @@ from idc_local.evaluation.prepare import PreparedSet
 from idc_local.evaluation.report import build_lines, report_value
 from idc_local.plots import draw_plots
 from idc_local.segment import PaperParams, StrategyOptions
+from idc_local.strategies import STRATEGIES
 
 RETRIEVERS = ("paper", "default")
 CONTROLS = ("off", "model", "heuristic", "shuffled")
@@ -94,7 +95,10 @@ def strategies_table(run: Run) -> None:
     options = run.main
     grid = join(options, [measure(run.bench, folder, options, run.peers) for folder in run.folders])
     write_grid(run, "strategies", grid)
-    draw_plots(build_plots(build_lines(grid), "answer"), run.out / "plots")
+    lines = build_lines(grid)
+    for name, shown in (("strategies", set(STRATEGIES)), ("peers", {"intent", "fixed", *run.peers})):
+        chosen = [line for line in lines if line.configuration.strategy in shown]
+        draw_plots(build_plots(chosen, "answer"), run.out / "plots" / name)
 
 
 def controls_table(run: Run) -> None:

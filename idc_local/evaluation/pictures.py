@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from idc_local.evaluation.grid import COLUMNS
@@ -11,9 +12,10 @@ from idc_local.evaluation.scoring import BUDGETS
 from idc_local.plots import Plot, PlotLine, Point
 
 MEAN_SIZE = "mean chunk size (characters)"
-BAND = "bands: 95 % intervals, documents resampled"
 BUDGET = "budget of ranked text (characters)"
 FAVOURITE = "intent"
+FEW = 4
+"""More curves than this get no bands, which would only hide each other, save the favourite's and the baseline's."""
 
 
 class Shown(NamedTuple):
@@ -36,50 +38,82 @@ def build_plots(lines: Sequence[Line], kind: str) -> list[Plot]:
     return [
         plot
         for retriever in retrievers
-        for plot in _plots_of(retriever, kind, [line for line in averaged if line.configuration.retriever == retriever])
+        for plot in _Pictures(
+            retriever, kind, tuple(line for line in averaged if line.configuration.retriever == retriever)
+        ).plots()
     ]
 
 
-def _plots_of(retriever: str, kind: str, lines: Sequence[Line]) -> Iterator[Plot]:
-    def by_strategy(x: Callable[[Line], float], metric: str) -> tuple[PlotLine, ...]:
-        names = dict.fromkeys(line.configuration.strategy for line in lines)
+@dataclass(frozen=True, slots=True)
+class _Pictures:
+    """The plots of one retriever's lines."""
+
+    retriever: str
+    kind: str
+    lines: tuple[Line, ...]
+
+    def plots(self) -> list[Plot]:
+        shown, first = SHOWN[self.kind], f"{self.kind}@{BUDGETS[0]}"
+        targets = sorted({line.configuration.target for line in self.lines})
+        middle = targets[(len(targets) - 1) // 2]
+        return [
+            Plot(
+                f"{self.kind}_by_size_{self.retriever}",
+                self._title(f"{shown.title} within {BUDGETS[0]} characters of ranked text"),
+                MEAN_SIZE,
+                shown.axis,
+                self._curves(lambda line: line.mean_chars, first),
+            ),
+            Plot(
+                f"r1_by_size_{self.retriever}",
+                self._title("Questions whose first chunk is a right one, R@1"),
+                MEAN_SIZE,
+                "share of questions",
+                self._curves(lambda line: line.mean_chars, "r@1"),
+            ),
+            Plot(
+                f"coverage_by_chunks_{self.retriever}",
+                self._title("Answers that lie whole in one chunk"),
+                "chunks (number)",
+                "share of answers",
+                self._curves(lambda line: float(line.chunks), "coverage"),
+            ),
+            Plot(
+                f"{self.kind}_by_budget_{self.retriever}",
+                self._title(f"{shown.title} within a budget, chunks of {middle} characters aimed at"),
+                BUDGET,
+                shown.axis,
+                tuple(self._budgets(line) for line in self.lines if line.configuration.target == middle),
+                x_log=True,
+            ),
+        ]
+
+    def _title(self, text: str) -> str:
+        banded = ", ".join(name for name in self._names() if self._has_band(name))
+        return f"{text} (retriever {self.retriever})\nbands: 95 % intervals of {banded}; documents resampled"
+
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys(line.configuration.strategy for line in self.lines))
+
+    def _has_band(self, name: str) -> bool:
+        baseline = {line.configuration.strategy for line in self.lines if line.difference is None}
+        return len(self._names()) <= FEW or name == FAVOURITE or {name} == baseline
+
+    def _curves(self, x: Callable[[Line], float], metric: str) -> tuple[PlotLine, ...]:
         return tuple(
             PlotLine(
                 name,
-                tuple(_point(x(line), line, metric) for line in lines if line.configuration.strategy == name),
+                tuple(_point(x(line), line, metric) for line in self.lines if line.configuration.strategy == name),
                 strong=name == FAVOURITE,
+                band=self._has_band(name),
             )
-            for name in names
+            for name in self._names()
         )
 
-    def size(line: Line) -> float:
-        return line.mean_chars
-
-    shown = SHOWN[kind]
-    title = f"{shown.title} within {BUDGETS[0]} characters of ranked text ({retriever})\n{BAND}"
-    by_size = by_strategy(size, f"{kind}@{BUDGETS[0]}")
-    yield Plot(f"{kind}_by_size_{retriever}", title, MEAN_SIZE, shown.axis, by_size)
-    title = f"Questions whose first chunk is a right one, R@1 ({retriever})\n{BAND}"
-    yield Plot(f"r1_by_size_{retriever}", title, MEAN_SIZE, "share of questions", by_strategy(size, "r@1"))
-    title = f"Answers that lie whole in one chunk ({retriever})\n{BAND}"
-    coverage = by_strategy(lambda line: float(line.chunks), "coverage")
-    yield Plot(f"coverage_by_chunks_{retriever}", title, "chunks (number)", "share of answers", coverage)
-    target = _middle(lines)
-    title = f"{shown.title} within a budget, target {target} characters a chunk ({retriever})\n{BAND}"
-    by_budget = tuple(_budget_line(line, kind) for line in lines if line.configuration.target == target)
-    yield Plot(f"{kind}_by_budget_{retriever}", title, BUDGET, shown.axis, by_budget, x_log=True)
-
-
-def _middle(lines: Sequence[Line]) -> int:
-    """The target size in the middle of the grid."""
-    targets = sorted({line.configuration.target for line in lines})
-    return targets[(len(targets) - 1) // 2]
-
-
-def _budget_line(line: Line, kind: str) -> PlotLine:
-    name = line.configuration.strategy
-    points = tuple(_point(float(budget), line, f"{kind}@{budget}") for budget in BUDGETS)
-    return PlotLine(f"{name} ({line.mean_chars:.0f})", points, strong=name == FAVOURITE)
+    def _budgets(self, line: Line) -> PlotLine:
+        name = line.configuration.strategy
+        points = tuple(_point(float(budget), line, f"{self.kind}@{budget}") for budget in BUDGETS)
+        return PlotLine(f"{name} ({line.mean_chars:.0f})", points, name == FAVOURITE, self._has_band(name))
 
 
 def _point(x: float, line: Line, metric: str) -> Point:
