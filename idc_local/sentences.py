@@ -26,10 +26,12 @@ _VISIBLE = re.compile(r"\S")
 _WORD = re.compile(r"\w")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HARD_BREAK = {
-    "text/html": re.compile(r"\n(?![^\W\d_A-Z])"),
-    "text/markdown": re.compile(r"(?: {2,}|\\)(?:\r\n|\r|\n)[ \t]*"),
+    "text/html": re.compile(r"\n"),
+    "text/markdown": re.compile(r"(?:(?<! ) {2,}|\\)(?:\r\n|\r|\n)[ \t]*"),
 }
 _LONGEST_ORNAMENT = 120
+_SLICE = 4000
+_LOOK_AHEAD = 100
 
 
 @dataclass(slots=True)
@@ -97,22 +99,50 @@ def _starts(text: str, block: Block, media_type: str, language: str) -> list[int
         return _row_starts(text, block)
     if block.kind is not BlockKind.PARAGRAPH:
         return [block.start]
-    pattern = _HARD_BREAK.get(media_type)
-    breaks = [found.end() for found in pattern.finditer(text, block.start, block.end)] if pattern else []
     return [
         start
-        for first, last in pairwise([block.start, *breaks, block.end])
+        for first, last in pairwise([block.start, *_hard_breaks(text, block, media_type), block.end])
         for start in _sentence_starts(text, first, last, language)
     ]
 
 
+def _hard_breaks(text: str, block: Block, media_type: str) -> list[int]:
+    """Where lines begin that the author has broken on purpose; one that goes on in lower case is no new sentence."""
+    pattern = _HARD_BREAK.get(media_type)
+    if pattern is None:
+        return []
+    ends = (found.end() for found in pattern.finditer(text, block.start, block.end))
+    return [end for end in ends if not text[end].islower()]
+
+
 def _sentence_starts(text: str, start: int, end: int, language: str) -> list[int]:
-    found = get_sentence_boundaries(language, text[start:end])
-    if len(found) < 2:
+    ends = _sentence_ends(text, start, end, language)
+    if not ends:
         return [start]
-    starts = [start, *(_next_word(text, start + part["start_index"], end) for part in found[1:]), end]
+    starts = [start, *(_next_word(text, place, end) for place in ends), end]
     spans = [Span(first, last) for first, last in pairwise(starts) if first < last]
     return [span.start for span in repaired(text, spans, language)]
+
+
+def _sentence_ends(text: str, start: int, end: int, language: str) -> list[int]:
+    """Ends of all sentences but the last.
+
+    Long paragraphs are given to the splitter in slices that begin with a sentence: rows of quotation marks cost it the
+    square of their number.
+    """
+    ends: list[int] = []
+    place = start
+    while place < end:
+        stop = min(end, place + _SLICE)
+        found = get_sentence_boundaries(language, text[place:stop])[:-1]
+        cuts = [place + part["end_index"] for part in found]
+        if stop == end:
+            return [*ends, *cuts]
+        # What a cut near the end of the slice is based on may go on behind it.
+        sure = [cut for cut in cuts if cut < stop - _LOOK_AHEAD] or cuts
+        ends += sure
+        place = sure[-1] if sure else stop
+    return ends
 
 
 def _next_word(text: str, start: int, end: int) -> int:

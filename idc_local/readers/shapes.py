@@ -34,6 +34,7 @@ MAX_SHORT = 100
 """Longest line of a run of short lines: verses, an address, fields."""
 MAX_ITEM = 400
 """Longest list item: a longer one is a numbered paragraph."""
+_DEEPEST = 200
 _MAX_HEADING = 90
 _MAX_FIRST = 150
 _MAX_TITLE = 60
@@ -183,7 +184,8 @@ def _item_kind(text: str, line: Line) -> tuple[str, int] | None:
         return None
     mark = text[line.start : line.start + 8].split()[0]
     form = "".join("1" if char.isdigit() else "a" if char.isalpha() else char for char in mark[-2:])
-    column = line.start - max(text.rfind("\n", 0, line.start), text.rfind("\r", 0, line.start))
+    left = text[max(0, line.start - _DEEPEST) : line.start]
+    column = len(left) - 1 - max(left.rfind("\n"), left.rfind("\r"))
     return form, column
 
 

@@ -115,6 +115,7 @@ def test_hard_breaks_end_sentences_in_markdown_and_html() -> None:
         "Often.",
     ]
     assert texts("<p>Mill Lane 3<br>London<br>and so on", "a.html") == ["Mill Lane 3\n", "London\nand so on"]
+    assert texts("<p>浮球上升<br>水泵启动", "a.html") == ["浮球上升\n", "水泵启动"]
 
 
 def test_blocks_are_boundaries_of_the_right_class() -> None:
@@ -267,6 +268,11 @@ def test_lone_surrogates_pass_through() -> None:
     assert sentences.ends[-1] == len(odd.text)
 
 
+def test_a_paragraph_of_any_length_is_cut_at_every_sentence() -> None:
+    parts = ["The pump costs approx. 5.5 units (see Fig. 3). ", "“Yes,” she said. ", "It is at 10 a.m. on Jan. 5. "]
+    assert texts("".join(parts * 400)) == [*(parts * 400)[:-1], parts[-1]]
+
+
 def test_a_long_line_costs_linear_time() -> None:
     def seconds(words: int) -> float:
         document = read_source(b"lorem " * words, "a.txt")
@@ -276,6 +282,20 @@ def test_a_long_line_costs_linear_time() -> None:
 
     seconds(1_000)
     assert seconds(40_000) < 20 * max(seconds(4_000), 0.01)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html"])
+@pytest.mark.parametrize(
+    "unit",
+    [" ", "\t", "\n", "a ", ". ", "(", "[x] ", "<", "</a", "> ", "- ", "|", "* ", "`", "&", "'", "\0a", "1. ", "a\r"],
+)
+def test_no_garbage_costs_more_than_linear_time(name: str, unit: str) -> None:
+    start = time.process_time()
+    try:
+        cut("x" + unit * (30_000 // len(unit)) + "x", name)
+    except InputError:
+        return
+    assert time.process_time() - start < 3
 
 
 SOURCES = st.one_of(
