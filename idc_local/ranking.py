@@ -26,7 +26,8 @@ class RankingWeights:
 
     dense, lexical: the fusion of the two normalised scores. sentence: share of the best sentence in the dense
     score, the rest is the chunk vector's. coverage: weight of the query's terms that a sentence holds, beside its
-    cosine. intent: gain of the intent boost. candidates: how many rows each list (chunks, intents, BM25) offers for
+    cosine. intent: gain of the intent boost. neighbour: how far a chunk is drawn up by a better one next to it,
+    as a share of what it lacks. candidates: how many rows each list (chunks, intents, BM25) offers for
     exact scoring.
     """
 
@@ -35,6 +36,7 @@ class RankingWeights:
     sentence: float = 0.6
     coverage: float = 0.5
     intent: float = 0.0
+    neighbour: float = 0.3
     candidates: int = 100
 
 
@@ -109,6 +111,19 @@ def fuse(signals: Signals, weights: RankingWeights) -> FloatArray:
     """Fused score float32 [c]: weighted sum of dense score and BM25, each min-max normalised over the candidates."""
     dense = min_max(dense_score(signals, weights))
     return weights.dense * dense + weights.lexical * min_max(signals.lexical)
+
+
+def lift_neighbours(fused: FloatArray, rows: IntArray, documents: IntArray, weights: RankingWeights) -> FloatArray:
+    """Scores after each chunk was drawn up by a better chunk next to it, float32 [c].
+
+    f'(c) = f(c) + λ · max(0, max(f(chunk before), f(chunk after)) − f(c)). The best chunk stays the best. rows: int64
+    [c], ascending; documents: int64 [c]; the neighbours of a chunk are the rows next to its own in its document.
+    """
+    next_to = (np.diff(rows) == 1) & (np.diff(documents) == 0)
+    best = np.array(fused, dtype=np.float32)
+    best[1:] = np.where(next_to, np.maximum(best[1:], fused[:-1]), best[1:])
+    best[:-1] = np.where(next_to, np.maximum(best[:-1], fused[1:]), best[:-1])
+    return np.asarray(fused + np.float32(weights.neighbour) * (best - fused), dtype=np.float32)
 
 
 def top_k(scores: FloatArray, ids: Sequence[str], k: int) -> IntArray:

@@ -19,6 +19,7 @@ from idc_local.ranking import (
     Signals,
     best_run,
     fuse,
+    lift_neighbours,
     likely_hits,
     segment_max,
     sentence_evidence,
@@ -71,7 +72,8 @@ class Searcher:
         vector = query_vector(parsed, self._encoder.encode_queries)
         rows = self._candidates(vector, parsed.terms, allowed)
         signals, evidence, offsets = self._signals(vector, parsed.terms, rows)
-        fused = fuse(signals, self._weights)
+        documents = self._snapshot.documents_of(rows)
+        fused = lift_neighbours(fuse(signals, self._weights), rows, documents, self._weights)
         order = top_k(fused, [self._snapshot.chunk_ids[row] for row in rows], k)
         chunks = self._snapshot.chunks(rows[order].tolist())
         likely = likely_hits(fused[order])

@@ -73,6 +73,7 @@ _TERM = re.compile(
 _PART = re.compile(r"[^\W_]+")
 _ARABIC_MARKS = re.compile(r"[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]")
 _ARABIC_FORMS = str.maketrans({"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ة": "ه", "ؤ": "و", "ئ": "ي"})
+_ARABIC_ARTICLE = re.compile(r"^(?:وال|بال|كال|فال|لل|ال)(?=..)")
 _MAX_TERM = 64
 """Longer runs (encoded data, long addresses) are cut to this many characters: they only have to match themselves."""
 
@@ -102,6 +103,8 @@ def _stem(word: str, language: str) -> str:
     stemmer = _stemmer(language)
     if stemmer is None or not word.isalpha():
         return word
+    if language == "ar":
+        word = _ARABIC_ARTICLE.sub("", word)
     return str(stemmer.stemWord(word))
 
 

@@ -21,6 +21,7 @@ from idc_local.ranking import (
     RankingWeights,
     Signals,
     fuse,
+    lift_neighbours,
     likely_hits,
     segment_max,
     sentence_evidence,
@@ -53,7 +54,7 @@ def build_retriever(name: str, default: RankingWeights) -> Retriever:
     ``paper`` is 0.6 · chunk vector + 0.4 · BM25 (arXiv 2602.14784, section 3.5), each min-max normalised over the
     union of the candidates.
     """
-    plain = replace(default, dense=0.6, lexical=0.4, sentence=0.0, intent=0.0)
+    plain = replace(default, dense=0.6, lexical=0.4, sentence=0.0, intent=0.0, neighbour=0.0)
     return {
         "paper": Retriever(name, plain, plain=True),
         "default": Retriever(name, default),
@@ -215,7 +216,9 @@ def _rank(
         intent=scores.intent[question, rows],
         lexical=lexical[rows],
     )
-    fused = np.round(fuse(signals, retriever.weights).astype(np.float64), 6)
+    own = fuse(signals, retriever.weights)
+    lifted = lift_neighbours(own, rows, index.passages.document[rows], retriever.weights)
+    fused = np.round(lifted.astype(np.float64), 6)
     order = np.lexsort((scores.id_rank[rows], -fused))
     return rows[order], fused[order].astype(np.float32)
 

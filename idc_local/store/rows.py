@@ -12,6 +12,7 @@ from idc_local.errors import NothingFound, UsageError
 from idc_local.store.generation import Placed, row_places, rows_of_chunks
 from idc_local.store.records import Edition
 from idc_local.store.segments import Segment
+from idc_local.types import IntArray
 
 HEX = frozenset("0123456789abcdef")
 
@@ -59,6 +60,10 @@ class Rows:
         for segment, rows in zip(self._segments, self._rows, strict=True):
             ids[rows[rows >= 0]] = segment.ids[rows >= 0]
         return ids
+
+    def documents_of(self, rows: IntArray) -> IntArray:
+        """int64 [len(rows)]: a number for each row's document, the same for rows of one document."""
+        return np.asarray(self._places[0][rows], dtype=np.int64)
 
     def paths_of(self, row: int) -> tuple[str, ...]:
         """All paths of the row's document, in order."""

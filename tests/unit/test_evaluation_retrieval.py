@@ -106,7 +106,7 @@ def test_each_retriever_ranks_by_its_own_signal() -> None:
 
 def test_paper_is_the_published_fusion() -> None:
     weights = build_retriever("paper", RankingWeights(sentence=0.4, intent=0.2, candidates=9)).weights
-    assert weights == RankingWeights(dense=0.6, lexical=0.4, sentence=0.0, intent=0.0, candidates=9)
+    assert weights == RankingWeights(dense=0.6, lexical=0.4, sentence=0.0, intent=0.0, neighbour=0.0, candidates=9)
     vectors = unit((1, 0.2), (0, 1), (1, 1))
     chunks = index("abc", vectors, [["x"], ["y"], ["x", "y"]], [0, 0, 0])
     question = asked(unit((1, 0)), ["y"], vectors)

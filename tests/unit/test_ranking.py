@@ -13,6 +13,7 @@ from idc_local.ranking import (
     best_run,
     dense_score,
     fuse,
+    lift_neighbours,
     likely_hits,
     min_max,
     segment_max,
@@ -108,6 +109,23 @@ def test_coverage_without_known_terms_is_zero() -> None:
 def test_evidence_adds_coverage_to_the_cosine() -> None:
     found = sentence_evidence(floats(0.2, 0.4), floats(1.0, 0.0), RankingWeights(coverage=0.5))
     assert found.tolist() == pytest.approx([0.7, 0.4])
+
+
+def test_a_chunk_is_drawn_up_by_a_better_neighbour_of_its_document() -> None:
+    fused = floats(0.2, 1.0, 0.4, 0.0, 0.6)
+    rows = np.array([3, 4, 5, 7, 8])
+    documents = np.array([0, 0, 0, 1, 2])
+    lifted = lift_neighbours(fused, rows, documents, RankingWeights(neighbour=0.5))
+    assert lifted.tolist() == pytest.approx([0.6, 1.0, 0.7, 0.0, 0.6])
+    assert lift_neighbours(fused, rows, documents, RankingWeights(neighbour=0.0)).tolist() == fused.tolist()
+
+
+@given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=9), st.floats(0, 0.9))
+def test_lifting_keeps_the_best_chunk_best(values: list[float], gain: float) -> None:
+    rows = np.arange(len(values))
+    lifted = lift_neighbours(floats(*values), rows, np.zeros_like(rows), RankingWeights(neighbour=gain))
+    assert lifted.max() == pytest.approx(max(values))
+    assert lifted[int(np.argmax(floats(*values)))] == pytest.approx(max(values))
 
 
 def test_likely_hits_are_those_near_the_first() -> None:

@@ -75,6 +75,10 @@ def test_arabic_letter_variants_and_vowel_marks_are_one() -> None:
     assert normalise("مدرسة") == normalise("مدرسه")
 
 
+def test_the_arabic_article_is_no_part_of_a_word() -> None:
+    assert lexical_terms("المضخة", "ar") == lexical_terms("مضخة", "ar") == lexical_terms("والمضخة", "ar")
+
+
 def test_full_width_and_case_fold_to_one_form() -> None:
     assert lexical_terms("ＡＢＣ Straße", "xx") == ["abc", "strasse"]
 
