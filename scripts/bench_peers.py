@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from idc_local.evaluation.report import report_value
 from idc_local.memory import MemoryCache
 from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline
 from idc_local.strategies import STRATEGIES
-from idc_local.types import Document, Limits
+from idc_local.types import Document, Limits, Span
 
 COLUMNS = (
     "strategy", "target", "chunks", "mean_chars", "headline", "headline_low", "headline_high", "r@1", "mrr",
@@ -33,6 +34,7 @@ COLUMNS = (
 )  # fmt: skip
 TIMED_CHARS = 60_000
 TIMED_SIZE = 700
+WARM_UP = "This loads the library. It is of no other use."
 Seconds = dict[str, tuple[float, float]]
 """For each chunker, seconds in all and seconds without embedding."""
 
@@ -44,7 +46,7 @@ def measure_seconds(bench: Bench, dataset: Dataset, peers: Sequence[str]) -> Sec
     peers get their sentences for nothing. What a peer takes the second time, with its vectors known, is not embedding.
     """
     documents = [read_document(dataset, entry) for entry in opening(dataset, TIMED_CHARS)]
-    bench.runtime.pipeline_ports(MemoryCache(), "off").embedder.encode_documents(["This loads the model."])
+    bench.runtime.pipeline_ports(MemoryCache(), "off").embedder.encode_documents([WARM_UP])
     found = {name: _own_seconds(bench, name, documents) for name in STRATEGIES}
     split = Pipeline(ChunkingOptions(strategy="fixed"), bench.runtime.pipeline_ports(MemoryCache(), "off"))
     cut = [split.cut(document, "off", embed=False) for document in documents]
@@ -60,7 +62,7 @@ def _own_seconds(bench: Bench, name: str, documents: Sequence[Document]) -> tupl
 
 def _peer_seconds(bench: Bench, name: str, documents: Sequence[CutDocument]) -> tuple[float, float]:
     inputs = peer_inputs(bench.runtime.pipeline_ports(MemoryCache(), "off"), documents)
-    PEERS[name](inputs[0], 10**6)  # imports its library
+    PEERS[name](replace(inputs[0], text=WARM_UP, sentences=(Span(0, len(WARM_UP)),)), TIMED_SIZE)  # imports its library
     return timed(lambda: _cut(name, inputs)), timed(lambda: _cut(name, inputs))
 
 
