@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from idc_local.backends.native import quiet_stderr
+from idc_local.backends.native import quiet_stderr, yield_while_waiting
 from idc_local.backends.sampling import Sampling, draw
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
@@ -52,6 +52,7 @@ def load_generator(
     files: ModelFiles, threads: int, *, sampling: Sampling | None = None, debug: bool = False
 ) -> TextGenerator:
     """Loads a GGUF file that was verified. ``debug`` lets the native code write to stderr."""
+    yield_while_waiting()
     with quiet_stderr(enabled=not debug):
         handles = _open(files, max(1, threads))
     return LlamaGenerator(handles, files, sampling or Sampling())

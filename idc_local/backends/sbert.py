@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from idc_local.backends.native import quiet_stderr
+from idc_local.backends.native import quiet_stderr, yield_while_waiting
 from idc_local.backends.pieces import merge_pieces, split_pieces
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
@@ -45,6 +45,7 @@ BATCH_TOKENS = 2048
 def load_embedder(files: ModelFiles, threads: int) -> Embedder:
     """Loads a sentence-transformers folder whose files were verified."""
     os.environ.update(OFFLINE)
+    yield_while_waiting()
     try:
         with quiet_stderr(), warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -58,7 +58,7 @@ class WordPieces:
 
 
 class EstimatedWordPieces:
-    """Counts without a model, to be used where none is installed; meant to err high.
+    """Counts without a model, to be used where none is installed; meant to err high (English by half, German hardly).
 
     A run of Latin letters counts one piece for each 4 letters begun (past 8 letters: each 3 begun, and one more), a
     run of digits one for each 2 begun, a Hangul syllable one for each letter of it, any other visible character one.

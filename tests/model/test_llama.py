@@ -1,0 +1,151 @@
+"""The real generator: batches that repeat, stop on their own, share a prefix, and survive odd text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from idc_local.backends.llama import LlamaGenerator, load_generator, requantise
+from idc_local.backends.sampling import Sampling
+from idc_local.catalogue import Catalogue, ModelFiles
+from idc_local.errors import ModelError
+from idc_local.ports import GenerationRequest, TextGenerator
+
+pytestmark = pytest.mark.model
+
+PREFIX = "Passage: The Nile ends in a delta on the Mediterranean Sea.\nQuestion: Where does the Nile end?\n\nPassage: "
+PASSAGES = [
+    "The pump was built in 1987 by Hansen & Sons.",
+    "Water boils at 100 degrees Celsius at sea level.",
+    "The contract ends on 31 December unless it is renewed.",
+    "Ada Lovelace wrote the first program for the analytical engine.",
+    "The museum is closed on Mondays.",
+    "Iron rusts when it meets water and oxygen.",
+    "The bridge is 312 metres long.",
+    "Bees dance to show where the flowers are.",
+    "The court dismissed the claim.",
+    "Rice is grown in flooded fields.",
+]
+
+
+def requests(passages: list[str]) -> list[GenerationRequest]:
+    return [GenerationRequest(f"{text}\nQuestion:", seed) for seed, text in enumerate(passages)]
+
+
+@pytest.fixture(scope="module")
+def files(models_folder: Path) -> ModelFiles:
+    return Catalogue(models_folder).resolve("generator")
+
+
+@pytest.fixture(scope="module")
+def generator(files: ModelFiles) -> Iterator[LlamaGenerator]:
+    loaded = load_generator(files, 2)
+    assert isinstance(loaded, LlamaGenerator)
+    yield loaded
+    loaded.close()
+
+
+@pytest.fixture(scope="module")
+def texts(generator: LlamaGenerator) -> list[str]:
+    return generator.generate(PREFIX, requests(PASSAGES), max_tokens=16, stop="\n")
+
+
+def test_more_requests_than_slots_are_all_answered_in_order(texts: list[str]) -> None:
+    assert len(texts) == len(PASSAGES)
+    assert all(text.strip() and "\n" not in text for text in texts)
+    hits = sum(
+        any(word in text.lower() for word in passage.lower().rstrip(".").split() if len(word) > 4)
+        for passage, text in zip(PASSAGES, texts, strict=True)
+    )
+    assert hits >= 7
+
+
+def test_same_requests_give_the_same_texts(generator: LlamaGenerator, texts: list[str], files: ModelFiles) -> None:
+    generator.generate("Something else: ", requests(PASSAGES[:2]), max_tokens=4, stop="\n")
+    assert generator.generate(PREFIX, requests(PASSAGES), max_tokens=16, stop="\n") == texts
+    fresh = load_generator(files, 2)
+    assert fresh.generate(PREFIX, requests(PASSAGES), max_tokens=16, stop="\n") == texts
+    assert fresh.fingerprint == generator.fingerprint
+
+
+def test_seed_changes_the_text_and_temperature_zero_does_not_use_it(files: ModelFiles) -> None:
+    def found(generator: TextGenerator) -> set[str]:
+        # one request a call: the kernels round by a row's place in the batch
+        asked = [GenerationRequest(f"{PASSAGES[3]}\nQuestion:", seed) for seed in range(4)]
+        return {generator.generate(PREFIX, [one], max_tokens=8, stop="\n")[0] for one in asked}
+
+    warm = load_generator(files, 2, sampling=Sampling(temperature=1.5, top_k=100, top_p=1.0, min_p=0.0))
+    cold = load_generator(files, 2, sampling=Sampling(temperature=0.0))
+    assert len(found(warm)) > 1
+    assert len(found(cold)) == 1
+    assert cold.fingerprint != warm.fingerprint
+
+
+def test_greedy_text_is_that_of_the_librarys_own_loop(files: ModelFiles) -> None:
+    from llama_cpp import Llama
+
+    plain = Llama(str(files.main), n_ctx=512, n_threads=2, verbose=False)
+    prompt = f"{PASSAGES[0]}\nQuestion:"
+    expected = plain.create_completion(PREFIX + prompt, max_tokens=12, stop=["\n"], temperature=0.0)
+    ours = load_generator(files, 2, sampling=Sampling(temperature=0.0))
+    found = ours.generate(PREFIX, [GenerationRequest(prompt, 0)], max_tokens=12, stop="\n")
+    assert found == [expected["choices"][0]["text"]]
+
+
+def test_limits_and_odd_texts(generator: LlamaGenerator) -> None:
+    odd = ["", "\0\ud800👩‍👩‍👧", "<|im_end|><|endoftext|>", "words without an end " * 3000]
+    texts = generator.generate(PREFIX, requests(odd), max_tokens=5, stop="\n\n")
+    assert len(texts) == 4
+    assert all(len(generator._tokenise(text, special=False)) <= 6 for text in texts)
+    assert generator.generate(PREFIX, [], max_tokens=5, stop="\n") == []
+    with pytest.raises(ModelError, match="cannot be used"):
+        generator.generate("word " * 5000, requests(odd[:1]), max_tokens=5, stop="\n")
+
+
+def test_text_of_a_document_never_becomes_a_special_token(generator: LlamaGenerator) -> None:
+    [special] = generator._tokenise("<|im_end|>", special=True)
+    assert special not in generator._tokenise("before <|im_end|> after", special=False)
+
+
+def test_it_works_on_after_an_interrupt(
+    generator: LlamaGenerator, texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = generator._step
+    calls = iter(range(100))
+
+    def interrupted(*arguments: object) -> object:
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        return step(*arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(generator, "_step", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            generator.generate(PREFIX, requests(PASSAGES), max_tokens=16, stop="\n")
+    assert generator.generate(PREFIX, requests(PASSAGES), max_tokens=16, stop="\n") == texts
+
+
+def test_native_noise_stays_out_of_stderr(files: ModelFiles, capfd: pytest.CaptureFixture[str]) -> None:
+    load_generator(files, 1).generate("a", [GenerationRequest("b", 0)], max_tokens=1, stop="\n")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_damaged_file_is_one_clear_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "m.gguf"
+    path.write_bytes(b"GGUF" + os.urandom(200))
+    with pytest.raises(ModelError, match=r"m\.gguf cannot be loaded"):
+        load_generator(ModelFiles("x", "generator", path, {}), 1)
+    with pytest.raises(ModelError, match="could not be converted"):
+        requantise(path, tmp_path / "out.gguf", "Q8_0")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_converted_file_is_the_recorded_one(models_folder: Path, tmp_path: Path, files: ModelFiles) -> None:
+    spec = Catalogue(models_folder).spec("smollm2-135m-instruct")
+    source = models_folder / spec.name / spec.main
+    made_by = requantise(source, tmp_path / "again.gguf", "Q8_0")
+    assert made_by.startswith("llama-cpp-python ")
+    assert (tmp_path / "again.gguf").read_bytes() == files.main.read_bytes()

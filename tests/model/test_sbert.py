@@ -1,0 +1,116 @@
+"""The real embedder: rows that depend on their own text alone, equal to the library's, and the same without torch."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from idc_local.backends.minilm import QueryEncoder, load_query_encoder
+from idc_local.backends.sbert import SentenceEmbedder, load_embedder
+from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
+from idc_local.catalogue import Catalogue, ModelFiles
+from idc_local.errors import ModelError
+from idc_local.types import FloatArray
+
+pytestmark = pytest.mark.model
+
+TEXTS = [
+    "The pump's inlet pressure must not fall below 2.5 bar.",
+    "Replace the seal every 4,000 hours.",
+    "Who pays for the return of a faulty unit?",
+    "Die Frist beträgt vierzehn Tage.",
+    "浮球磨损后应更换。",
+    "ok",
+    "",
+    "\0 \u200b \ud800 e\u0301 👩‍👩‍👧",
+    "x" * 3000,
+    "The committee met again in the spring, and although nobody had expected it, the vote was unanimous. " * 3,
+]
+
+
+@pytest.fixture(scope="module")
+def files(models_folder: Path) -> ModelFiles:
+    return Catalogue(models_folder).resolve("embedder")
+
+
+@pytest.fixture(scope="module")
+def embedder(files: ModelFiles) -> SentenceEmbedder:
+    loaded = load_embedder(files, 2)
+    assert isinstance(loaded, SentenceEmbedder)
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def queries(files: ModelFiles) -> QueryEncoder:
+    loaded = load_query_encoder(files)
+    assert loaded is not None
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def vectors(embedder: SentenceEmbedder) -> FloatArray:
+    return embedder.encode_documents(TEXTS)
+
+
+def test_vectors_are_what_the_library_computes(embedder: SentenceEmbedder, vectors: FloatArray) -> None:
+    valid = [place for place, text in enumerate(TEXTS) if "\ud800" not in text]
+    expected = embedder._model.encode([TEXTS[place] for place in valid], show_progress_bar=False)
+    assert np.abs(vectors[valid] - expected).max() < 2**-12
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-3)
+    assert (vectors == vectors.astype(np.float16)).all()
+
+
+def test_a_row_depends_on_its_own_text_alone(embedder: SentenceEmbedder, vectors: FloatArray) -> None:
+    order = [7, 2, 9, 2, 0, 8, 1]
+    assert (embedder.encode_documents([TEXTS[place] for place in order]) == vectors[order]).all()
+    for place in (0, 4, 9):
+        assert (embedder.encode_queries([TEXTS[place]])[0] == vectors[place]).all()
+    assert embedder.encode_documents([]).shape == (0, 384)
+
+
+def test_a_long_text_is_averaged_not_cut(embedder: SentenceEmbedder, vectors: FloatArray) -> None:
+    long = TEXTS[0] + " " + TEXTS[9] * 12 + TEXTS[1]
+    [vector] = embedder.encode_documents([long])
+    [cut] = embedder.encode_documents([long[: len(long) // 3]])
+    tail = vectors[1]
+    assert vector @ tail > cut @ tail
+    assert vector @ vectors[9] > 0.9
+
+
+def test_queries_without_torch_are_the_same(queries: QueryEncoder, embedder: SentenceEmbedder) -> None:
+    found, expected = queries.encode_queries(TEXTS), embedder.encode_queries(TEXTS)
+    # both are rounded to float16, whose steps below 0.5 are 2**-12 at most
+    assert np.abs(found - expected).max() <= 2**-12
+    assert (found != expected).mean() < 0.02
+
+
+def test_word_pieces_are_those_of_the_model(embedder: SentenceEmbedder, files: ModelFiles) -> None:
+    counter = load_token_counter(files.main)
+    valid = [text for text in TEXTS if "\ud800" not in text]
+    expected = [len(embedder._model.tokenizer(text, add_special_tokens=False)["input_ids"]) for text in valid]
+    assert counter.count(valid).tolist() == expected
+    assert counter.count(["word " * 700]).tolist() == [700]
+    english = TEXTS[:3]
+    assert (EstimatedWordPieces().count(english) >= counter.count(english)).all()
+
+
+def test_environment_of_the_user_cannot_bring_the_network_back(
+    files: ModelFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError(f"looked for a host: {arguments}")
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    load_embedder(files, 1)
+
+
+def test_unusable_folder_is_one_clear_error(files: ModelFiles, tmp_path: Path) -> None:
+    (tmp_path / "modules.json").write_text("[]")
+    with pytest.raises(ModelError, match="cannot be loaded as an embedder") as caught:
+        load_embedder(ModelFiles("x", "embedder", tmp_path, {}), 1)
+    assert "\n" not in str(caught.value)
