@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,7 +90,7 @@ def test_greedy_text_is_that_of_the_librarys_own_loop(files: ModelFiles) -> None
 
     plain = Llama(str(files.main), n_ctx=512, n_threads=2, verbose=False)
     prompt = f"{PASSAGES[0]}\nQuestion:"
-    expected = plain.create_completion(PREFIX + prompt, max_tokens=12, stop=["\n"], temperature=0.0)
+    expected: Any = plain.create_completion(PREFIX + prompt, max_tokens=12, stop=["\n"], temperature=0.0)
     ours = load_generator(files, 2, sampling=Sampling(temperature=0.0))
     found = ours.generate(PREFIX, [GenerationRequest(prompt, 0)], max_tokens=12, stop="\n")
     assert found == [expected["choices"][0]["text"]]
