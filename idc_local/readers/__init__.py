@@ -33,6 +33,7 @@ _HTML = ReaderEntry("html", "text/html")
 READERS: dict[str, ReaderEntry] = {
     ".txt": _TEXT,
     ".text": _TEXT,
+    ".rst": _TEXT,
     ".md": _MARKDOWN,
     ".markdown": _MARKDOWN,
     ".mdown": _MARKDOWN,
