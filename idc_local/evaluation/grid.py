@@ -15,7 +15,7 @@ from idc_local.errors import InputError, UsageError
 from idc_local.evaluation.cuts import EmbedTexts, index_segmentations, index_spans, segment
 from idc_local.evaluation.prepare import INTENT_MODES, Preparation, PreparedSet, prepare_set
 from idc_local.evaluation.retrieval import RETRIEVERS, ChunkIndex, Retriever, build_retriever, rank_all, score_all
-from idc_local.evaluation.scoring import METRICS, score_question
+from idc_local.evaluation.scoring import METRICS, judge, score_question
 from idc_local.evaluation.statistics import Curve, Values, groups_of
 from idc_local.ports import Progress
 from idc_local.ranking import RankingWeights
@@ -216,12 +216,13 @@ def evaluate_index(prepared: PreparedSet, index: ChunkIndex, retrievers: Sequenc
     groups = groups_of(prepared.question_documents)
     sizes = index.passages.ends - index.passages.starts
     headline = METRICS.index(prepared.headline)
+    judgements = judge(index.passages, prepared.gold)
     found = {}
     for retriever in retrievers:
         rankings = rank_all(prepared.asked, index, scores, retriever)
         rows = [
-            score_question(ranking, index.passages, gold, prepared.inks)
-            for ranking, gold in zip(rankings, prepared.gold, strict=True)
+            score_question(ranking, index.passages, gold, judgement, prepared.inks)
+            for ranking, gold, judgement in zip(rankings, prepared.gold, judgements, strict=True)
         ]
         values = np.array(rows, dtype=np.float64)
         found[retriever.name] = SetResult(np.column_stack([values, values[:, headline]]), groups, sizes)

@@ -106,20 +106,40 @@ class Ranking:
     likely: int
 
 
-def score_question(ranking: Ranking, passages: Passages, gold: Gold, inks: Sequence[Ink]) -> list[float]:
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What holds for a question whatever the ranking. relevant: int64 [any], rows of the relevant passages."""
+
+    relevant: IntArray
+    coverage: float
+
+
+def judge(passages: Passages, golds: Sequence[Gold]) -> list[Judgement]:
+    """Which passages are relevant to each question, and how well they cover its answer."""
+    rows = {document: np.flatnonzero(passages.document == document) for document in {gold.document for gold in golds}}
+    chunks = {document: passages.shown(own) for document, own in rows.items()}
+    return [
+        Judgement(
+            rows[gold.document][[_is_relevant(gold, chunk) for chunk in chunks[gold.document]]],
+            metrics.coverage(gold.ink, chunks[gold.document]),
+        )
+        for gold in golds
+    ]
+
+
+def score_question(
+    ranking: Ranking, passages: Passages, gold: Gold, judgement: Judgement, inks: Sequence[Ink]
+) -> list[float]:
     """The value of each of METRICS, 0 to 1.
 
     R@k: whether a relevant chunk is among the first k. Where the gold is ``all`` of several spans, a chunk that holds
     one of them is relevant, coverage is the share of spans that lie whole in a chunk, and ``answer@B`` needs them all.
     """
-    own = np.flatnonzero(passages.document == gold.document)
-    chunks = passages.shown(own)
-    relevant = own[[_is_relevant(gold, chunk) for chunk in chunks]]
-    spans = [(document, inks[document].span(start, end)) for document, start, end in ranking.best[: ranking.likely]]
-    shares = [_share_within(ranking.rows, passages, gold, inks[gold.document], budget) for budget in BUDGETS]
+    spans = [(document, inks[document].span(start, end)) for document, start, end in ranking.best]
+    shares = _shares_within(ranking.rows, passages, gold, inks[gold.document])
     return [
-        *_by_rank(ranking.rows, relevant),
-        metrics.coverage(gold.ink, chunks),
+        *_by_rank(ranking.rows, judgement.relevant),
+        judgement.coverage,
         *_overlap(gold, passages.shown(ranking.rows[:DEPTH])),
         *_overlap(gold, [metrics.Retrieved(str(document), *span) for document, span in spans]),
         *(float(share == 1.0) for share in shares),
@@ -153,13 +173,19 @@ def _overlap(gold: Gold, results: Sequence[metrics.Retrieved]) -> tuple[float, f
     return found.recall, found.precision, found.iou
 
 
-def _share_within(rows: IntArray, passages: Passages, gold: Gold, ink: Ink, budget: int) -> float:
-    """Share of the gold that the first ``budget`` characters of the ranked text show."""
+def _shares_within(rows: IntArray, passages: Passages, gold: Gold, ink: Ink) -> list[float]:
+    """Share of the gold that the ranked text shows, cut off after each of BUDGETS characters."""
     lengths = passages.ends[rows] - passages.starts[rows]
     before = np.cumsum(lengths) - lengths
-    mine = np.flatnonzero((passages.document[rows] == gold.document) & (before < budget))
-    starts = passages.starts[rows[mine]]
-    ends = np.minimum(passages.ends[rows[mine]], starts + (budget - before[mine]))
-    spans = [ink.span(start, end) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-    shown = [metrics.Retrieved(gold.ink.document_id, *span) for span in spans]
-    return metrics.characters_at(gold.ink, shown, UNLIMITED)
+    mine = np.flatnonzero((passages.document[rows] == gold.document) & (before < BUDGETS[-1]))
+    spans = zip(
+        passages.starts[rows[mine]].tolist(), passages.ends[rows[mine]].tolist(), before[mine].tolist(), strict=True
+    )
+    places = list(spans)
+    return [metrics.characters_at(gold.ink, _cut_off(places, gold, ink, budget), UNLIMITED) for budget in BUDGETS]
+
+
+def _cut_off(places: Sequence[tuple[int, int, int]], gold: Gold, ink: Ink, budget: int) -> list[metrics.Retrieved]:
+    """Results (start, end, characters before it) of the gold's document within the budget, as ink."""
+    spans = (ink.span(start, min(end, start + budget - before)) for start, end, before in places if before < budget)
+    return [metrics.Retrieved(gold.ink.document_id, *span) for span in spans]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idc_local.evaluation.scoring import METRICS, Gold, Ink, Passages, Ranking, gold_at, score_question
+from idc_local.evaluation.scoring import METRICS, Gold, Ink, Passages, Ranking, gold_at, judge, score_question
 from idc_local.types import Span
 
 TEXT = "alpha beta\n\ngamma delta epsilon zeta. " * 200
@@ -36,7 +36,8 @@ def scores(
 ) -> dict[str, float]:
     texts = texts or [TEXT, TEXT]
     ranking = Ranking(np.array(order, dtype=np.int64), best, len(best))
-    found = score_question(ranking, passages(spans, texts), gold, [Ink.of(text) for text in texts])
+    shown = passages(spans, texts)
+    found = score_question(ranking, shown, gold, judge(shown, [gold])[0], [Ink.of(text) for text in texts])
     return dict(zip(METRICS, found, strict=True))
 
 
