@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from idc_local.evaluation.cuts import segment
 from idc_local.evaluation.grid import SIZES, EvaluationOptions, Grid, evaluate_strategies, facts_of
 from idc_local.evaluation.pictures import build_plots
 from idc_local.evaluation.prepare import PreparedSet
-from idc_local.evaluation.report import build_lines, report_value
+from idc_local.evaluation.report import MACRO, build_lines, report_value
 from idc_local.plots import draw_plots
 from idc_local.segment import PaperParams, StrategyOptions
 from idc_local.strategies import STRATEGIES
@@ -37,6 +37,8 @@ RETRIEVERS = ("paper", "default")
 CONTROLS = ("off", "model", "heuristic", "shuffled")
 BETAS = (0.1, 0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5)
 OBJECTIVE_SET = "squad_new_wiki"
+BY_SET = 700
+"""Target size whose results are shown set by set."""
 SUMMARY = (
     "strategy", "target", "chunks", "mean_chars", "headline", "headline_low", "headline_high", "r@1", "r@5", "mrr",
     "ndcg@10", "coverage", "recall@5", "precision@5", "iou@5", "headline_diff", "headline_diff_low",
@@ -56,22 +58,37 @@ class Run:
 
 
 def write_grid(run: Run, name: str, grid: Grid) -> None:
-    """A grid as JSON, CSV, and a Markdown table of its macro averages for each retriever."""
+    """A grid as CSV (every line), JSON (macro averages with every interval) and Markdown."""
     value = report_value(grid, {"embedder": run.bench.ports.embedder_fingerprint}, ())
     rows = [flat(line) for line in value["results"]]
-    write_json(run.out / f"{name}.json", value)
+    macro = [line for line in value["results"] if line["set"] == MACRO]
+    write_json(run.out / f"{name}.json", value | {"results": macro})
     write_csv(run.out / f"{name}.csv", rows)
     text = []
     for retriever in dict.fromkeys(row["retriever"] for row in rows):
-        macro = [rounded(row) for row in rows if (row["set"], row["retriever"]) == ("macro", retriever)]
-        text.append(f"### {name}, retriever {retriever}, average of {len(value['sets'])} sets\n\n")
-        text += [*markdown_lines(macro, SUMMARY), "\n"]
+        chosen = [row for row in rows if row["retriever"] == retriever]
+        averages = [rounded(row) for row in chosen if row["set"] == MACRO]
+        text += [f"### {name}, retriever {retriever}: average of {len(value['sets'])} sets\n\n"]
+        text += [*markdown_lines(averages, SUMMARY), "\n"]
+        text += [f"### {name}, retriever {retriever}: headline of each set, target {BY_SET}\n\n"]
+        text += [*_by_set(chosen), "\n"]
     (run.out / f"{name}.md").write_text("".join(text), encoding="utf-8")
 
 
+def _by_set(rows: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+    """A row for each strategy at the target BY_SET (or its only one), a column for each set."""
+    table: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        only = {other["target"] for other in rows if other["strategy"] == row["strategy"]} == {row["target"]}
+        if row["target"] == BY_SET or only:
+            table.setdefault(row["strategy"], {"strategy": row["strategy"]})[row["set"]] = row["headline"]
+    columns = ("strategy", *dict.fromkeys(row["set"] for row in rows))
+    return markdown_lines([rounded(entry) for entry in table.values()], columns)
+
+
 def write_json(path: Path, value: object) -> None:
-    """JSON, one value a line."""
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    """JSON on one line."""
+    path.write_text(json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -96,8 +113,13 @@ def strategies_table(run: Run) -> None:
     grid = join(options, [measure(run.bench, folder, options, run.peers) for folder in run.folders])
     write_grid(run, "strategies", grid)
     lines = build_lines(grid)
-    for name, shown in (("strategies", set(STRATEGIES)), ("peers", {"intent", "fixed", *run.peers})):
-        chosen = [line for line in lines if line.configuration.strategy in shown]
+    for name, retriever, shown in (
+        ("strategies", "default", set(STRATEGIES)),
+        ("peers", "paper", {"intent", "fixed", *run.peers}),
+    ):
+        chosen = [
+            line for line in lines if line.configuration.strategy in shown and line.configuration.retriever == retriever
+        ]
         draw_plots(build_plots(chosen, "answer"), run.out / "plots" / name)
 
 

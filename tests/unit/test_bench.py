@@ -1,0 +1,96 @@
+"""What the measuring scripts do themselves: places of other projects' chunks, their cluster program, kept results."""
+
+from __future__ import annotations
+
+import importlib
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from idc_local.evaluation.grid import COLUMNS, Configuration, SetFacts, SetResult
+from idc_local.types import Span
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+@pytest.fixture
+def peers(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return importlib.import_module("peers")
+
+
+@pytest.fixture
+def measuring(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return importlib.import_module("measuring")
+
+
+def test_repeated_text_is_placed_where_it_stands(peers: Any) -> None:
+    text = "Same. Same.\n\nOther. Same."
+    assert peers.located(text, ["Same.", " Same.\n", "Other.", "", "Same."]) == [
+        Span(0, 5),
+        Span(6, 11),
+        Span(13, 19),
+        Span(20, 25),
+    ]
+    with pytest.raises(ValueError, match="a chunk is not in the text"):
+        peers.located(text, ["Other.", "Other."])
+
+
+def test_parts_that_make_up_the_text_tile_it(peers: Any) -> None:
+    assert peers.tiled(["ab", "", "cde"]) == [Span(0, 2), Span(2, 2), Span(2, 5)]
+    assert peers.tiled([]) == []
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_cluster_program_is_optimal(peers: Any, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    count, longest = int(generator.integers(1, 9)), int(generator.integers(1, 5))
+    vectors = generator.standard_normal((count, 4))
+    similarity = vectors @ vectors.T
+    centred = similarity - (similarity[np.triu_indices(count, k=1)].mean() if count > 1 else 0.0)
+    np.fill_diagonal(centred, 0.0)
+
+    def value(cuts: list[int]) -> float:
+        return sum(float(centred[first:last, first:last].sum()) for first, last in pairwise(cuts))
+
+    possible = [[0, *inner, count] for size in range(count) for inner in combinations(range(1, count), size)]
+    allowed = [cuts for cuts in possible if all(last - first <= longest for first, last in pairwise(cuts))]
+    found = peers._best_blocks(similarity.astype(np.float64), longest)
+    assert found in allowed
+    assert value(found) == pytest.approx(max(value(cuts) for cuts in allowed), abs=1e-9)
+
+
+def test_kept_results_come_back_as_they_were(measuring: Any, tmp_path: Path) -> None:
+    facts = SetFacts("s", "en", 2, 3, "any", "corpus", "answer@1500")
+    values = np.random.default_rng(0).random((3, len(COLUMNS)))
+    results = {
+        Configuration(name, 700, "paper"): SetResult(values * scale, np.array([0, 1, 1]), np.arange(5, dtype=np.int64))
+        for name, scale in (("a", 1.0), ("β = 0.5", 0.5))
+    }
+    measuring.save_results(tmp_path / "kept.npz", facts, results)
+    again, found = measuring.load_results(tmp_path / "kept.npz")
+    assert again == facts
+    assert list(found) == list(results)
+    for configuration, result in results.items():
+        assert (found[configuration].values == result.values).all()
+        assert (found[configuration].groups == result.groups).all()
+        assert (found[configuration].chunk_chars == result.chunk_chars).all()
+
+
+def test_work_is_done_once_for_a_key_and_source(measuring: Any, tmp_path: Path) -> None:
+    facts = SetFacts("s", "en", 2, 3, "any", "corpus", "answer@1500")
+    result = SetResult(np.zeros((3, len(COLUMNS))), np.arange(3), np.arange(5, dtype=np.int64))
+    calls: list[str] = []
+
+    def work() -> Any:
+        calls.append("work")
+        return facts, {Configuration("a", 700, "paper"): result}
+
+    for source, key in (("x", 1), ("x", 1), ("x", 2), ("y", 1)):
+        bench = measuring.Bench(None, None, None, tmp_path, source)
+        assert measuring.kept(bench, tmp_path / "set", key, work)[0] == facts
+    assert len(calls) == 3
