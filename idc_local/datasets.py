@@ -32,11 +32,12 @@ FORMAT_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class QaDocument:
-    """A document of a set: plain text, as a text file would hold it."""
+    """A document of a set: plain text, as a text file would hold it. ``place`` is the file and row that it is from."""
 
     id: str
     title: str
     text: str
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ def _choice(row: _Row, key: str, allowed: tuple[str, ...]) -> str:
 def _read_documents(path: Path) -> dict[str, QaDocument]:
     found: dict[str, QaDocument] = {}
     for row in _rows(path):
-        document = QaDocument(row.text("id"), row.text("title", blank=True), row.text("text", blank=True))
+        document = QaDocument(row.text("id"), row.text("title", blank=True), row.text("text", blank=True), row.place)
         if document.id in found:
             row.fail(f"the document id {document.id!r} appears twice")
         found[document.id] = document

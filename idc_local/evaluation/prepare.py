@@ -86,13 +86,19 @@ def prepare_set(dataset: Dataset, preparation: Preparation) -> PreparedSet:
 
 
 def read_document(dataset: Dataset, entry: QaDocument) -> Document:
-    """The document as the reader of text files makes it."""
-    document = read_source(entry.text.encode("utf-8"), f"{entry.id}.txt")
+    """The document as the reader of text files makes it.
+
+    Raises:
+        InputError: it does not read the text as it is, so that offsets into it would be off.
+    """
+    place = entry.place or f"{dataset.name}: document {entry.id!r}"
+    hint = "take control characters out of the text"
+    try:
+        document = read_source(entry.text.encode("utf-8"), f"{entry.id}.txt")
+    except InputError as error:
+        raise InputError(f"{place}: {error.message}", hint=error.hint or hint) from error
     if document.text != entry.text:
-        raise InputError(
-            f"{dataset.name}: document {entry.id!r} is not plain text: it is read back changed",
-            hint="remove control characters from its text",
-        )
+        raise InputError(f"{place}: the text is not plain text, a text file would read otherwise", hint=hint)
     return document
 
 

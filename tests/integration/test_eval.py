@@ -200,3 +200,14 @@ def test_a_broken_row_is_named(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "questions.jsonl row 5: answer 1: " in result.stderr
     assert json.loads(result.stdout)["results"] == []
+
+
+def test_a_text_that_no_text_file_holds_is_named(tmp_path: Path) -> None:
+    data = write_set(tmp_path / "set")
+    rows = [json.loads(line) for line in (data / "documents.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows[2]["text"] = rows[2]["text"] + "\0\1\2" * 400
+    (data / "documents.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    result = run_cli(tmp_path, "eval", str(data), "--cache", str(tmp_path / "cache"))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: {data}/documents.jsonl row 3: ")
+    assert result.stderr.count("\n") == 1
