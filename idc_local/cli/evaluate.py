@@ -72,7 +72,7 @@ class EvalArguments:
     "--intents",
     "intent_source",
     type=click.Choice(INTENTS),
-    help="Where questions sets' intents come from; shuffled is a control, gold-half an upper bound. [default: off]",
+    help="Where the sets' intents come from; shuffled is a control, gold-half an upper bound. [default: off]",
 )
 @objective_option
 @click.option(
