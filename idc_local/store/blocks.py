@@ -27,8 +27,13 @@ BLOCK = 16384
 ROWS = 32
 """Rows of a block, 512 bytes each, the least that a disk writes."""
 SUM = 8
-WEIGHTS = np.array([(0x9E3779B97F4A7C15 * (2 * row + 1)) % (1 << 64) | 1 for row in range(ROWS)], dtype=np.uint64)
-"""Odd, so that no change of a single word can cancel out; unlike, so that rows cannot trade places."""
+COLUMNS = 64
+"""Words of 8 bytes in a row."""
+
+ROW_WEIGHTS = np.array([(0x9E3779B97F4A7C15 * (row + 1)) % (1 << 64) & ~1 for row in range(ROWS)], dtype=np.uint64)
+COLUMN_WEIGHTS = np.array([(0xD1B54A32D192ED03 * (n + 1)) % (1 << 64) | 1 for n in range(COLUMNS)], dtype=np.uint64)
+"""The weight of a word is that of its row plus that of its column: odd, so that no change of a single word can cancel
+out, and for each word another, so that words cannot trade places."""
 
 IN_MEMORY = 64 * BLOCK
 """Files up to so many bytes are read instead of mapped: each mapping costs a descriptor."""
@@ -38,10 +43,10 @@ SUMS = "sums.bin"
 def block_sums(data: memoryview) -> bytes:
     """Sums of the blocks of ``data``, of which the last is filled up with zeros.
 
-    A block is 32 rows of 64 words of 8 bytes; its sum is that of weight times row, modulo 2^64.
+    A block is 32 rows of 64 words of 8 bytes; its sum is that of weight times word, modulo 2^64.
     """
     full = len(data) // BLOCK * BLOCK
-    sums = _sums(np.frombuffer(data[:full], dtype="<u8").reshape(-1, ROWS, BLOCK // ROWS // 8))
+    sums = _sums(np.frombuffer(data[:full], dtype="<u8").reshape(-1, ROWS, COLUMNS))
     if full < len(data):
         rest = np.frombuffer(bytes(data[full:]).ljust(BLOCK, b"\0"), dtype="<u8").reshape(1, ROWS, -1)
         sums = np.concatenate([sums, _sums(rest)])
@@ -49,8 +54,9 @@ def block_sums(data: memoryview) -> bytes:
 
 
 def _sums(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    rows = words.sum(axis=2, dtype=np.uint64)
-    return np.asarray((rows * WEIGHTS).sum(axis=1, dtype=np.uint64), dtype=np.uint64)
+    rows = (words.sum(axis=2, dtype=np.uint64) * ROW_WEIGHTS).sum(axis=1, dtype=np.uint64)
+    columns = (words.sum(axis=1, dtype=np.uint64) * COLUMN_WEIGHTS).sum(axis=1, dtype=np.uint64)
+    return np.asarray(rows + columns, dtype=np.uint64)
 
 
 class Sink:

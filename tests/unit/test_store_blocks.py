@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idc_local.errors import StoreCorrupt
-from idc_local.store.blocks import BLOCK, SUM, SUMS, BlockFolder, BlockWriter, block_sums
+from idc_local.store.blocks import BLOCK, COLUMN_WEIGHTS, ROW_WEIGHTS, SUM, SUMS, BlockFolder, BlockWriter, block_sums
 
 Change = Callable[[bytes], bytes]
 
@@ -28,18 +28,28 @@ def written(folder: Path, values: dict[str, Any]) -> BlockFolder:
 
 
 def sum_by_hand(block: bytes) -> bytes:
-    block, total = block.ljust(BLOCK, b"\0"), 0
-    for row in range(32):
-        words = struct.unpack("<64Q", block[512 * row : 512 * row + 512])
-        total += (0x9E3779B97F4A7C15 * (2 * row + 1) % 2**64 | 1) * sum(words)
+    total = 0
+    for place, word in enumerate(struct.unpack("<2048Q", block.ljust(BLOCK, b"\0"))):
+        row, column = divmod(place, 64)
+        total += word * ((0x9E3779B97F4A7C15 * (row + 1) & ~1) + (0xD1B54A32D192ED03 * (column + 1) | 1))
     return (total % 2**64).to_bytes(SUM, "little")
 
 
-def test_rows_that_trade_places_change_the_sum() -> None:
-    data = np.random.default_rng(3).bytes(BLOCK)
-    for row in range(1, 32):
-        other = data[512 * row : 512 * row + 512] + data[512 : 512 * row] + data[:512] + data[512 * row + 512 :]
-        assert block_sums(memoryview(other)) != block_sums(memoryview(data))
+@settings(max_examples=100, deadline=None)
+@given(
+    seed=st.integers(0, 99), one=st.integers(0, BLOCK - 64), other=st.integers(0, BLOCK - 64), size=st.integers(1, 64)
+)
+def test_bytes_that_trade_places_change_the_sum(seed: int, one: int, other: int, size: int) -> None:
+    data = np.random.default_rng(seed).bytes(BLOCK)
+    changed = bytearray(data)
+    changed[one : one + size], changed[other : other + size] = data[other : other + size], data[one : one + size]
+    assert (block_sums(memoryview(changed)) == block_sums(memoryview(data))) == (bytes(changed) == data)
+
+
+def test_every_word_has_its_own_odd_weight() -> None:
+    weights = (ROW_WEIGHTS[:, None] + COLUMN_WEIGHTS[None]).ravel()
+    assert len(set(weights.tolist())) == 2048
+    assert (weights % 2 == 1).all()
 
 
 @settings(max_examples=30, deadline=None)
