@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from idc_local.config import Settings
 from idc_local.datasets import load_dataset
 from idc_local.evalcache import EvaluationCache
 from idc_local.evaluation.grid import Configuration, EvaluationOptions, Grid, evaluate, evaluate_strategies, facts_of
-from idc_local.evaluation.label_free import prepare_corpus, read_corpus
-from idc_local.evaluation.prepare import Preparation
+from idc_local.evaluation.label_free import Corpus, prepare_corpus, read_corpus
+from idc_local.evaluation.prepare import Preparation, PreparedSet
 from idc_local.evaluation.report import verdict
 from idc_local.memory import MemoryCache
 from idc_local.pipeline import ChunkingOptions, Pipeline, PipelinePorts
@@ -82,12 +83,7 @@ def evaluate_index(runtime: Runtime, options: EvaluationOptions, progress: Progr
         StoreError: there is no index, or it is damaged.
         InputError: the index is empty, or holds no predicted questions.
     """
-    settings = runtime.settings
-    options = replace(
-        options,
-        strategies=tuple(dict.fromkeys((*options.strategies, settings.strategy))),
-        sizes=tuple(sorted({*options.sizes, settings.target_chars})),
-    )
+    options = _with_settings(options, runtime.settings)
     options.check()
     with Snapshot.open(runtime.settings.index) as snapshot:
         corpus = read_corpus(snapshot, options.seed)
@@ -105,14 +101,32 @@ def evaluate_index(runtime: Runtime, options: EvaluationOptions, progress: Progr
     found = evaluate_strategies(prepared, options, lambda name: progress.advance(1, name))
     progress.finish()
     grid = Grid(options, (facts_of(prepared),), {configuration: (result,) for configuration, result in found.items()})
+    facts = _facts(prepared, corpus, windows)
+    retriever = "default" if "default" in options.retrievers else options.retrievers[0]
+    facts.append(verdict(grid, Configuration(runtime.settings.strategy, runtime.settings.target_chars, retriever)))
+    return Evaluation(grid, _models(ports), tuple(facts), of_index=True)
+
+
+def _with_settings(options: EvaluationOptions, settings: Settings) -> EvaluationOptions:
+    """The options with the strategy and the size of the settings among what is compared."""
+    return replace(
+        options,
+        strategies=tuple(dict.fromkeys((*options.strategies, settings.strategy))),
+        sizes=tuple(sorted({*options.sizes, settings.target_chars})),
+    )
+
+
+def _facts(prepared: PreparedSet, corpus: Corpus, windows: int) -> list[str]:
+    """What was asked, and what makes it weaker than it looks."""
     facts = [
         f"{len(prepared.gold)} predicted questions from {windows} held-out windows of {len(corpus.documents)} documents"
     ]
+    without_model = sum(intent.origin != "model" for document in corpus.documents for intent in document.intents)
+    if without_model:
+        facts.append(f"{without_model} of the index's questions were made without a model, from headings and key terms")
     if len(corpus.documents) < corpus.of_documents:
         facts.append(f"a sample: the index has {corpus.of_documents} documents")
-    retriever = "default" if "default" in options.retrievers else options.retrievers[0]
-    facts.append(verdict(grid, Configuration(settings.strategy, settings.target_chars, retriever)))
-    return Evaluation(grid, _models(ports), tuple(facts), of_index=True)
+    return facts
 
 
 def _generation(intents: str) -> str:
