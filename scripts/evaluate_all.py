@@ -25,7 +25,7 @@ from idc_local.cli.output import markdown_lines
 from idc_local.config import default_cache_folder
 from idc_local.datasets import load_dataset
 from idc_local.evaluation.cuts import segment
-from idc_local.evaluation.grid import SIZES, EvaluationOptions, Grid, evaluate_strategies, facts_of
+from idc_local.evaluation.grid import EvaluationOptions, Grid, evaluate_strategies, facts_of
 from idc_local.evaluation.pictures import build_plots
 from idc_local.evaluation.prepare import PreparedSet
 from idc_local.evaluation.report import MACRO, build_lines, report_value
@@ -37,7 +37,10 @@ RETRIEVERS = ("paper", "default")
 CONTROLS = ("off", "model", "heuristic", "shuffled")
 BETAS = (0.1, 0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5)
 OBJECTIVE_SET = "squad_new_wiki"
-BY_SET = 700
+SIZES = (400, 600, 800, 1200)
+INTENT_BOOST, INTENT_CUT = 0.1, 0.25
+"""Weights of intents in the tables that ask what they add."""
+BY_SET = 600
 """Target size whose results are shown set by set."""
 SUMMARY = (
     "strategy", "target", "chunks", "mean_chars", "headline", "headline_low", "headline_high", "r@1", "r@5", "mrr",
@@ -123,13 +126,27 @@ def strategies_table(run: Run) -> None:
         draw_plots(build_plots(chosen, "answer"), run.out / "plots" / name)
 
 
+def with_intents(options: EvaluationOptions, mode: str) -> EvaluationOptions:
+    """The intent strategy with intents that count, in the ranking and against cuts: by default they do not."""
+    counting = replace(options.cutting, weights=replace(options.cutting.weights, intent_cut=INTENT_CUT))
+    return replace(
+        options,
+        strategies=("intent",),
+        sizes=(BY_SET,),
+        retrievers=("default",),
+        intents=mode,
+        weights=replace(options.weights, intent=INTENT_BOOST),
+        cutting=counting,
+    )
+
+
 def controls_table(run: Run) -> None:
     """The intent strategy with intents from nowhere, the model, heuristics, and another document."""
     measured = []
     for folder in run.folders:
         parts = []
         for mode in CONTROLS:
-            options = replace(run.main, strategies=("intent",), intents=mode)
+            options = with_intents(run.main, mode)
             facts, results = measure(run.bench, folder, options, ())
             parts.append((facts, renamed(results, f"intents: {mode}")))
         measured.append((parts[0][0], {key: value for _, results in parts for key, value in results.items()}))
@@ -138,7 +155,7 @@ def controls_table(run: Run) -> None:
 
 def upper_bound_table(run: Run) -> None:
     """The same with human questions of one half of the questions, asked of the other half."""
-    options = replace(run.main, strategies=("intent",), intents="gold-half")
+    options = with_intents(run.main, "gold-half")
 
     def work_on(folder: Path) -> Measured:
         prepared = prepare(run.bench, folder, options)
@@ -237,7 +254,7 @@ def main() -> None:
         raise SystemExit(f"error: no question sets in {given.data}. hint: name the folder that holds their folders")
     given.out.mkdir(parents=True, exist_ok=True)
     bench = open_bench(given.models, given.cache, ROOT / "build" / "evaluation")
-    options = EvaluationOptions(half=given.half, intents=given.intents, retrievers=RETRIEVERS)
+    options = EvaluationOptions(half=given.half, intents=given.intents, retrievers=RETRIEVERS, sizes=SIZES)
     run = Run(bench, folders, given.out, tuple(given.peers), options)
     for name in given.tables:
         say(f"table {name}")
