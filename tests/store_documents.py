@@ -162,10 +162,10 @@ def visible(folder: Path) -> dict[str, Any]:
         some = rows % 2 == 0
         seen: dict[str, Any] = {
             "chunks": snapshot.chunks(rows.tolist()),
-            "ids": snapshot.chunk_ids,
+            "ids": list(snapshot.chunk_ids),
             "paths": [snapshot.paths_of(row) for row in rows.tolist()],
             "first": (snapshot.paths, snapshot.media_types, snapshot.languages),
-            "sources": snapshot.sources(),
+            "sources": dict(snapshot.sources()),
             "counts": snapshot.counts,
             "spans": [snapshot.sentence_spans(row).tolist() for row in rows.tolist()],
             "vectors": snapshot.chunk_vectors(rows).tobytes(),

@@ -8,34 +8,27 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from idc_local.store.blocks import BlockFolder, BlockWriter
+from idc_local.store.codec import expand
 from idc_local.store.layout import DOCUMENTS, SEGMENTS, FileEntry, Manifest, generation_folder, make_folder
 from idc_local.store.lexical import write_bm25
 from idc_local.store.postings import merge_counts
 from idc_local.store.records import Edition
 from idc_local.store.segments import Segment, Truth, build_segment, segment_name
+from idc_local.store.tables import CHUNKS, FIRST, SEGMENT, Placed, write_documents, write_sources
 from idc_local.types import IntArray, SourceRecord
 
-SOURCES, BM25 = "sources.json", "bm25"
+BM25 = "bm25"
 FULL = 1 << 17
 """Chunks from which on a segment is not merged any more; a new one holds at most so many."""
 
 SMALL = 256
 """Segments of fewer chunks are always merged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A document of a generation: its edition, the number of its segment, and its paths in order."""
-
-    edition: Edition
-    segment: int
-    paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +42,11 @@ class Plan:
     sources: Mapping[str, SourceRecord]
 
 
-def row_places(documents: Sequence[Placed], segments: Sequence[Segment]) -> tuple[IntArray, IntArray, IntArray]:
+def row_places(documents: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """int64 [n] each: for every row its document, its segment, and its chunk within that."""
-    counts = np.array([document.edition.chunks for document in documents], dtype=np.int64)
-    firsts = np.array(
-        [segments[document.segment].members[document.edition.id].first for document in documents], dtype=np.int64
-    )
-    owner = np.repeat(np.arange(len(documents)), counts)
-    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    numbers = np.array([document.segment for document in documents], dtype=np.int64)
-    return owner, numbers[owner], firsts[owner] + within
+    counts = documents[:, CHUNKS]
+    owner = np.repeat(np.arange(documents.shape[0]), counts)
+    return owner, documents[owner, SEGMENT], expand(documents[:, FIRST], counts)
 
 
 def rows_of_chunks(places: tuple[IntArray, IntArray, IntArray], segments: Sequence[Segment]) -> list[IntArray]:
@@ -87,14 +75,6 @@ def entries_below(manifest: Manifest, prefix: str) -> dict[str, FileEntry]:
         for name, entry in manifest.files.items()
         if name.startswith(prefix) and "/" not in name.removeprefix(prefix)
     }
-
-
-def read_documents(folder: BlockFolder) -> list[Placed]:
-    """The documents of a generation in order of first path."""
-    return [
-        Placed(Edition(**entry["edition"]), entry["segment"], tuple(entry["paths"]))
-        for entry in folder.file(DOCUMENTS).json()
-    ]
 
 
 def choose_segments(plan: Plan, old: Sequence[Segment]) -> tuple[list[int], list[Edition]]:
@@ -168,13 +148,14 @@ class GenerationBuilder:
         return Segment(place, entries, self._truth.dimension)
 
     def _write_tables(self, plan: Plan, segments: Sequence[Segment]) -> None:
-        home = {edition: number for number, segment in enumerate(segments) for edition in segment.members}
-        documents = [Placed(edition, home[edition.id], paths) for edition, paths in plan.editions]
+        home = {edition: (number, own.first) for number, s in enumerate(segments) for edition, own in s.members.items()}
         writer = BlockWriter(self._folder)
-        writer.json(DOCUMENTS, [asdict(document) for document in documents])
-        writer.json(SOURCES, [asdict(record) for record in plan.sources.values()])
-        self._files.update(writer.finish())
-        self._write_bm25(row_places(documents, segments), segments)
+        write_documents(writer, [Placed(edition, *home[edition.id], paths) for edition, paths in plan.editions])
+        write_sources(writer, plan.sources)
+        entries = writer.finish()
+        self._files.update(entries)
+        table = BlockFolder(self._folder, entries).array(DOCUMENTS).whole()
+        self._write_bm25(row_places(table), segments)
 
     def _write_bm25(self, places: tuple[IntArray, IntArray, IntArray], segments: Sequence[Segment]) -> None:
         rows = rows_of_chunks(places, segments)

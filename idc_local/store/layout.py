@@ -39,7 +39,7 @@ MEND = "idc-local compact"
 REMAKE = "idc-local index PATH --rebuild"
 """The command that begins with an empty database."""
 
-DOCUMENTS = "documents.json"
+DOCUMENTS = "documents.npy"
 """In each generation; readers lock it while they read."""
 
 DOOMED = ".removing-"

@@ -18,13 +18,14 @@ import numpy as np
 
 from idc_local.ranking import BM25_B, BM25_K1
 from idc_local.store.blocks import BlockFolder, BlockWriter
+from idc_local.store.codec import storable
 from idc_local.store.layout import damaged
 from idc_local.store.postings import TermCounts
-from idc_local.store.vocabulary import Vocabulary, write_vocabulary
+from idc_local.store.strings import Strings, write_strings
 from idc_local.types import BoolArray, FloatArray, IntArray
 
 DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
-VOCABULARY, PARAMETERS = "vocab.index.json", "params.index.json"
+VOCABULARY, PARAMETERS, TERMS = "vocab.index.json", "params.index.json", "terms"
 
 
 UNUSED = ("scipy", "numba", "jax", "tqdm", "huggingface_hub")
@@ -67,7 +68,7 @@ def write_bm25(writer: BlockWriter, counts: TermCounts) -> None:
     writer.array(INDICES, counts.rows)
     writer.array(INDPTR, counts.offsets)
     writer.json(VOCABULARY, {term: place for place, term in enumerate(counts.vocabulary)})
-    write_vocabulary(writer, counts.vocabulary)
+    write_strings(writer, TERMS, counts.vocabulary)
     writer.json(
         PARAMETERS,
         {
@@ -92,7 +93,7 @@ class LexicalFile:
         self._folder = folder
         self._rows = rows
         self._arrays = [folder.array(name) for name in (DATA, INDICES)]
-        self._vocabulary = Vocabulary(folder)
+        self._vocabulary = Strings(folder, TERMS)
         self._index: Any = None
         self._load(folder.folder)
         self._last: tuple[dict[int, float], FloatArray] | None = None
@@ -107,7 +108,7 @@ class LexicalFile:
 
     def scores(self, terms: Mapping[str, float]) -> FloatArray:
         """float32 [rows]: BM25 of every row, each term times its weight; unknown terms give nothing."""
-        found = ((self._vocabulary.find(term), weight) for term, weight in terms.items())
+        found = ((self._vocabulary.find(storable(term)), weight) for term, weight in terms.items())
         numbers = {number: weight for number, weight in found if number is not None}
         if self._last is None or self._last[0] != numbers:
             self._last = (numbers, self._scores(numbers))
@@ -127,7 +128,7 @@ class LexicalFile:
     def idf(self, terms: Sequence[str]) -> FloatArray:
         """float32 [terms]: inverse document frequency over rows, 0 for unknown terms."""
         pointers = self._index.scores["indptr"]
-        numbers = [self._vocabulary.find(term) for term in terms]
+        numbers = [self._vocabulary.find(storable(term)) for term in terms]
         held = [0 if number is None else int(pointers[number + 1] - pointers[number]) for number in numbers]
         return np.where(np.array(held) > 0, idf(self._rows, np.array(held, dtype=np.int64)), 0).astype(np.float32)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from idc_local.errors import StoreCorrupt
 from idc_local.fingerprint import digest
@@ -30,6 +31,7 @@ from idc_local.store.layout import (
 from idc_local.store.lock import remove_doomed, remove_generation
 from idc_local.store.schema import Database, checkpoint, transaction, vacuum
 from idc_local.store.segments import Segment, Truth
+from idc_local.store.tables import EDITION
 from idc_local.types import SourceRecord
 
 SCRUB = "scrub"
@@ -190,5 +192,5 @@ def scrub(folder: Path, db: Database) -> None:
 
 
 def _editions_of(folder: Path, generation: int) -> set[int]:
-    documents = json.loads((generation_folder(folder, generation) / DOCUMENTS).read_bytes())
-    return {document["edition"]["id"] for document in documents}
+    documents = np.load(generation_folder(folder, generation) / DOCUMENTS, allow_pickle=False)
+    return set(documents[:, EDITION].tolist())

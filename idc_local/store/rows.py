@@ -4,55 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
 from idc_local.errors import NothingFound, UsageError
-from idc_local.store.generation import Placed, row_places, rows_of_chunks
+from idc_local.store.generation import row_places, rows_of_chunks
 from idc_local.store.records import Edition
 from idc_local.store.segments import Segment
+from idc_local.store.tables import LANGUAGE, MEDIA_TYPE, Documents
 from idc_local.types import IntArray
 
 HEX = frozenset("0123456789abcdef")
 
 
+class ChunkIds(Sequence[str]):
+    """Ids of chunks in hex, written out when asked for. ids: uint8 [n, 32]."""
+
+    def __init__(self, ids: npt.NDArray[np.uint8]) -> None:
+        self._ids = ids
+
+    def __len__(self) -> int:
+        return int(self._ids.shape[0])
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+
+    def __getitem__(self, row: int | slice) -> str | list[str]:
+        if isinstance(row, slice):
+            return [own.tobytes().hex() for own in self._ids[row]]
+        return str(self._ids[row].tobytes().hex())
+
+
 class Rows:
     """Chunks in order of (first path of the document, place in the document)."""
 
-    def __init__(self, documents: Sequence[Placed], segments: Sequence[Segment]) -> None:
+    def __init__(self, documents: Documents, segments: Sequence[Segment]) -> None:
         self._documents = documents
         self._segments = segments
-        self._places = row_places(documents, segments)
+        self._places = row_places(documents.table)
         self._rows = rows_of_chunks(self._places, segments)
         self.size = int(self._places[0].shape[0])
 
     def editions(self) -> list[Edition]:
         """The documents of the generation as the database knows them."""
-        return [placed.edition for placed in self._documents]
+        return [self._documents.edition(number) for number in range(len(self._documents))]
 
     @cached_property
     def paths(self) -> list[str]:
         """First path of each row's document."""
-        return self._spread([document.paths[0] for document in self._documents])
+        names = [self._documents.paths(number)[0] for number in range(len(self._documents))]
+        return [names[number] for number in self._places[0].tolist()]
 
     @cached_property
     def media_types(self) -> list[str]:
         """Media type of each row's document."""
-        return self._spread([document.edition.media_type for document in self._documents])
+        return self._facts(self._documents.media_types, MEDIA_TYPE)
 
     @cached_property
     def languages(self) -> list[str]:
         """Language of each row's document."""
-        return self._spread([document.edition.language for document in self._documents])
+        return self._facts(self._documents.languages, LANGUAGE)
 
-    def _spread(self, values: list[str]) -> list[str]:
-        return [values[document] for document in self._places[0].tolist()]
+    def _facts(self, names: Sequence[str], column: int) -> list[str]:
+        return [names[place] for place in self._documents.table[self._places[0], column].tolist()]
 
     @cached_property
-    def chunk_ids(self) -> list[str]:
+    def chunk_ids(self) -> Sequence[str]:
         """Id of each row's chunk."""
-        return [row.tobytes().hex() for row in self._id_bytes]
+        return ChunkIds(self._id_bytes)
 
     @cached_property
     def _id_bytes(self) -> npt.NDArray[np.uint8]:
@@ -67,19 +91,12 @@ class Rows:
 
     def paths_of(self, row: int) -> tuple[str, ...]:
         """All paths of the row's document, in order."""
-        return self._document(row).paths
+        return self._documents.paths(int(self._places[0][row]))
 
     def paths_of_document(self, document_id: str) -> tuple[str, ...]:
         """All paths of a document, in order; none where the index does not hold it."""
-        placed = self._by_document.get(document_id)
-        return placed.paths if placed is not None else ()
-
-    def _document(self, row: int) -> Placed:
-        return self._documents[int(self._places[0][row])]
-
-    @cached_property
-    def _by_document(self) -> dict[str, Placed]:
-        return {placed.edition.document: placed for placed in self._documents}
+        number = self._documents.find(document_id)
+        return self._documents.paths(number) if number is not None else ()
 
     def find(self, prefix: str) -> int:
         """The row of the chunk whose id begins with ``prefix``.

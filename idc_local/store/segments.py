@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from idc_local.store.vectorcache import read_vectors
 from idc_local.store.vectors import VectorFile, write_vectors
 from idc_local.types import FloatArray, IntArray
 
-MEMBERS, TABLE, IDS, SPANS = "members.json", "table.npy", "ids.npy", "spans.npy"
+MEMBERS, TABLE, IDS, SPANS = "members.npy", "table.npy", "ids.npy", "spans.npy"
 CHUNK_VECTORS, INTENT_VECTORS, SENTENCE_VECTORS = "chunks.faiss", "intents.faiss", "sentences.npy"
 SENTENCES, INTENTS = slice(2, 4), slice(4, 6)
 """Columns of the table: where the sentences and intents of a chunk begin and end. The first two: its code points."""
@@ -59,7 +60,7 @@ def segment_name(editions: Sequence[Edition]) -> str:
 def build_segment(truth: Truth, editions: Sequence[Edition], folder: Path) -> dict[str, FileEntry]:
     """Writes a segment into ``folder``, which exists and is empty; entries of its files."""
     writer = BlockWriter(folder)
-    writer.json(MEMBERS, [[edition.id, edition.chunks, edition.sentences, edition.intents] for edition in editions])
+    writer.array(MEMBERS, np.array([(edition.id, edition.chunks) for edition in editions], dtype=np.int64))
     intents = _write_sentence_vectors(truth, editions, writer)
     _write_flat(writer, INTENT_VECTORS, intents, truth.dimension)
     vectors = [_array(truth, edition, "chunk_vectors").reshape(-1, truth.dimension) for edition in editions]
@@ -157,20 +158,18 @@ class Segment:
         self._files = BlockFolder(folder, entries)
         self._files.check_sizes()
         self._dimension = dimension
-        self.members = self._load_members()
         self.table = self._files.array(TABLE).whole()
         self._sentences = self._files.array(SENTENCE_VECTORS)
         self._spans = self._files.array(SPANS)
         self._vectors: dict[str, VectorFile] = {}
-        if self.table.shape[0] != sum(member.chunks for member in self.members.values()):
-            raise damaged(folder / TABLE, "it does not fit the members")
 
-    def _load_members(self) -> dict[int, Member]:
-        members, first = {}, 0
-        for edition, chunks, _, _ in self._files.file(MEMBERS).json():
-            members[edition] = Member(edition, first, chunks)
-            first += chunks
-        return members
+    @cached_property
+    def members(self) -> dict[int, Member]:
+        """The editions in the segment, by number."""
+        table = self._files.array(MEMBERS).whole().reshape(-1, 2)
+        firsts = np.cumsum(table[:, 1]) - table[:, 1]
+        entries = zip(table[:, 0].tolist(), firsts.tolist(), table[:, 1].tolist(), strict=True)
+        return {edition: Member(edition, first, chunks) for edition, first, chunks in entries}
 
     @property
     def chunks(self) -> int:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from idc_local.errors import NothingFound, StoreMismatch
 from idc_local.store.blocks import BlockFolder
 from idc_local.store.codec import decode_chunk, decode_document, decode_text, expand
-from idc_local.store.generation import BM25, SOURCES, entries_below, open_segments, read_documents
+from idc_local.store.generation import BM25, entries_below, open_segments
 from idc_local.store.layout import Manifest, damaged, generation_folder, os_errors
 from idc_local.store.lexical import LexicalFile
 from idc_local.store.lock import hold_current
@@ -24,6 +24,7 @@ from idc_local.store.records import read_chunk, read_part
 from idc_local.store.rows import Rows
 from idc_local.store.schema import open_for_reading, sql_errors
 from idc_local.store.segments import CHUNK_VECTORS, INTENT_VECTORS, INTENTS, SENTENCES, Segment
+from idc_local.store.tables import FIRST, Documents, Sources
 from idc_local.store.vectors import best
 from idc_local.types import BoolArray, Chunk, Document, FloatArray, IntArray, Intent, SourceRecord
 
@@ -44,7 +45,7 @@ class Snapshot(Rows):
         place = generation_folder(folder, manifest.generation)
         self._files = BlockFolder(place, entries_below(manifest, ""))
         self._files.check_sizes()
-        super().__init__(read_documents(self._files), open_segments(folder, manifest))
+        super().__init__(Documents(self._files), open_segments(folder, manifest))
         self._bm25 = BlockFolder(place / BM25, entries_below(manifest, f"{BM25}/"))
         self._bm25.check_sizes()
         self._terms: LexicalFile | None = None
@@ -101,10 +102,9 @@ class Snapshot(Rows):
         """Number of documents, chunks, sentences and intents."""
         return dict(self._manifest.counts)
 
-    def sources(self) -> dict[str, SourceRecord]:
-        """What the generation knows of source files, by path in order."""
-        records = (SourceRecord(**entry) for entry in self._files.file(SOURCES).json())
-        return {record.path: record for record in records}
+    def sources(self) -> Mapping[str, SourceRecord]:
+        """What the generation knows of source files, by path in order; each is read when it is asked for."""
+        return Sources(self._files)
 
     def dense(self, query: FloatArray, k: int, allowed: BoolArray | None = None) -> Top:
         """The best rows by inner product of ``query``, float32 [d], and chunk vector; ``allowed``: bool [size]."""
@@ -234,10 +234,11 @@ class Snapshot(Rows):
             return [self._chunk(row) for row in rows]
 
     def _chunk(self, row: int) -> Chunk:
-        placed = self._document(row)
+        number = int(self._places[0][row])
         segment, chunk = self._segment(row)
-        ordinal = chunk - segment.members[placed.edition.id].first
-        found = decode_chunk(read_chunk(self._folder, self._db, placed.edition, ordinal), placed.paths[0])
+        ordinal = chunk - int(self._documents.table[number, FIRST])
+        data = read_chunk(self._folder, self._db, self._documents.edition(number), ordinal)
+        found = decode_chunk(data, self._documents.paths(number)[0])
         if found.id != self._id_bytes[row].tobytes().hex():
             raise damaged(segment.folder, "a chunk is not where it should be")
         return found
@@ -248,13 +249,14 @@ class Snapshot(Rows):
         Raises:
             NothingFound: the generation does not hold it.
         """
-        placed = self._by_document.get(document_id)
-        if placed is None:
+        number = self._documents.find(document_id)
+        if number is None:
             raise NothingFound(f"no document has the id {document_id}", hint="idc-local status -v lists documents")
+        edition = self._documents.edition(number)
         with sql_errors(self._folder):
-            text = decode_text(read_part(self._folder, self._db, placed.edition, "text"))
-            found = decode_document(read_part(self._folder, self._db, placed.edition, "document"), text)
-        return replace(found, path=placed.paths[0])
+            text = decode_text(read_part(self._folder, self._db, edition, "text"))
+            found = decode_document(read_part(self._folder, self._db, edition, "document"), text)
+        return replace(found, path=self._documents.paths(number)[0])
 
     def document_text(self, document_id: str) -> str:
         """The extracted text of a document."""

@@ -19,11 +19,13 @@ from tests.store_documents import FINGERPRINT, MEMORY, make_indexed, make_source
 
 TEXTS = ("The pump is blue. It runs at noon. Oil it weekly.", "Alpha beta. Beta gamma. Delta.", "浮球磨损。 Last one.")
 DERIVED = (
-    "documents.json", "sources.json", "sums.bin", "bm25/data.csc.index.npy", "bm25/indices.csc.index.npy",
+    "documents.npy", "facts.json", "document_order.npy", "document_ids.utf8", "document_ids.npy",
+    "paths.utf8", "paths.npy", "source_paths.utf8", "source_paths.npy", "source_records.utf8",
+    "source_records.npy", "sums.bin", "bm25/data.csc.index.npy", "bm25/indices.csc.index.npy",
     "bm25/indptr.csc.index.npy", "bm25/vocab.index.json", "bm25/params.index.json", "bm25/terms.utf8",
     "bm25/terms.npy", "bm25/sums.bin", "segments/*/chunks.faiss", "segments/*/intents.faiss",
     "segments/*/sentences.npy", "segments/*/spans.npy", "segments/*/table.npy", "segments/*/ids.npy",
-    "segments/*/members.json", "segments/*/terms.json", "segments/*/postings.npy",
+    "segments/*/members.npy", "segments/*/terms.json", "segments/*/postings.npy",
     "segments/*/posting_offsets.npy", "segments/*/lengths.npy", "segments/*/sentence_terms.npy",
     "segments/*/sentence_term_offsets.npy", "segments/*/sums.bin",
 )  # fmt: skip

@@ -65,7 +65,7 @@ def test_a_generation_that_is_read_is_not_removed(tmp_path: Path) -> None:
 
 def test_a_generation_that_is_being_removed_cannot_be_held(tmp_path: Path) -> None:
     publish(tmp_path, "a.txt")
-    removing = os.open(tmp_path / "generations" / "1" / "documents.json", os.O_RDWR)
+    removing = os.open(tmp_path / "generations" / "1" / "documents.npy", os.O_RDWR)
     fcntl.flock(removing, fcntl.LOCK_EX)
     assert lock.hold_generation(tmp_path, 1) is None
     os.close(removing)

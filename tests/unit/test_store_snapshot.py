@@ -140,7 +140,7 @@ def test_opening_and_closing_leaves_no_descriptor_behind(folder: Path) -> None:
 
 
 def test_failing_to_open_leaves_no_descriptor_behind(folder: Path) -> None:
-    next(folder.glob("generations/1/documents.json")).write_bytes(b"[]")
+    next(folder.glob("generations/1/documents.npy")).write_bytes(b"[]")
     before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").is_dir() else 0
     for _ in range(3):
         with pytest.raises(StoreCorrupt):
@@ -150,7 +150,7 @@ def test_failing_to_open_leaves_no_descriptor_behind(folder: Path) -> None:
 
 def test_a_missing_generation_is_named(folder: Path) -> None:
     (folder / "generations" / "1").rename(folder / "generations" / "elsewhere")
-    with pytest.raises(StoreCorrupt, match=r"generations/1/documents\.json is damaged: it is missing"):
+    with pytest.raises(StoreCorrupt, match=r"generations/1/documents\.npy is damaged: it is missing"):
         Snapshot.open(folder)
 
 
