@@ -13,8 +13,8 @@ _ALWAYS = {
     "": "al e.g i.e cf vs viz approx ca resp incl excl",
     "en": "Mr Mrs Ms Dr Prof Rev Hon Gov Sen Rep Gen Col Maj Capt Lt Sgt Cpl Messrs Mt St Ft eds Inst Univ Dept Assn "
     "Bros max min avg est Adm Supt Pres",
-    "de": "bzw vgl z.B d.h u.a Dr Prof Hr Fr Dipl Ing Dipl.-Ing Nr Abs Art Kap Bd Str geb gest evtl ggf inkl zzgl Mio Mrd "
-    "Tel Abb Aufl Hrsg Jh sog Anm",
+    "de": "bzw vgl z.B d.h u.a Dr Prof Hr Fr Dipl Ing Dipl.-Ing Nr Abs Art Kap Bd Str geb gest evtl ggf inkl zzgl Mio "
+    "Mrd Tel Abb Aufl Hrsg Jh sog Anm",
     "fr": "Mme Mlle MM Dr Pr env p.ex éd vol chap art fig no",
     "es": "Sr Sra Srta Dr Dra D Dña Ud Uds pág págs cap fig núm art p.ej aprox",
     "it": "sig dott prof ing avv pag art cap fig ecc es",
