@@ -99,6 +99,8 @@ def load_dataset(folder: Path) -> Dataset:
     if not folder.is_dir():
         problem = "is not a folder" if folder.exists() else "does not exist"
         raise InputError(f"{folder}: {problem}", hint=FORMAT_HINT)
+    if not (folder / "dataset.json").exists() and next(folder.glob("*/dataset.json"), None):
+        raise InputError(f"{folder}: holds question sets and is none itself", hint=f"name the sets: {folder}/*")
     about = _read_about(folder / "dataset.json")
     documents = _read_documents(folder / "documents.jsonl")
     questions = _read_questions(folder / "questions.jsonl", documents)

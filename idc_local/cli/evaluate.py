@@ -13,6 +13,7 @@ from idc_local.cli.output import Result
 from idc_local.cli.parameters import objective_option
 from idc_local.cli.render import table_lines
 from idc_local.cli.session import Command, Session, examples
+from idc_local.cli.terminal import safe
 from idc_local.config import default_cache_folder
 from idc_local.errors import UsageError
 
@@ -195,7 +196,7 @@ def _text(value: Mapping[str, Any]) -> Iterator[str]:
     for name in _shown_sets(value):
         for retriever in dict.fromkeys(line["retriever"] for line in value["results"]):
             lines = [line for line in value["results"] if (line["set"], line["retriever"]) == (name, retriever)]
-            yield f"{_set_title(value, name)}, retriever {retriever}"
+            yield safe(f"{_set_title(value, name)}, retriever {retriever}")
             yield from table_lines([_row(line) for line in lines], TABLE)
             yield ""
     if all(line["difference"] is None for line in value["results"]):

@@ -211,3 +211,13 @@ def test_a_text_that_no_text_file_holds_is_named(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"error: {data}/documents.jsonl row 3: ")
     assert result.stderr.count("\n") == 1
+
+
+def test_a_name_cannot_command_a_terminal(tmp_path: Path) -> None:
+    data = write_set(tmp_path / "set", name="bad\x1b[31m\nname")
+    result = run_cli(
+        tmp_path, "eval", str(data), "--sizes", "300", "--strategies", "fixed", "--cache", str(tmp_path / "c")
+    )
+    assert result.exit_code == 0
+    assert "\x1b" not in result.stdout + result.stderr
+    assert "bad\\x1b[31m name: 4 documents" in result.stdout

@@ -179,6 +179,13 @@ def test_a_file_or_nothing_is_no_set(tmp_path: Path) -> None:
         load_dataset(tmp_path / "nowhere")
 
 
+def test_a_folder_of_sets_is_told_from_a_broken_set(tmp_path: Path) -> None:
+    write(tmp_path / "one", good())
+    with pytest.raises(InputError, match="holds question sets and is none itself") as caught:
+        load_dataset(tmp_path)
+    assert caught.value.hint == f"name the sets: {tmp_path}/*"
+
+
 def test_every_shipped_set_loads(shared_data: Path) -> None:
     counts = {
         folder.name: (len(found.documents), len(found.questions))
