@@ -29,6 +29,7 @@ LIBRARIES: Mapping[str, str] = {
     "sentence-transformers": "sentence_transformers",
     "sentencex": "sentencex",
     "snowballstemmer": "snowballstemmer",
+    "threadpoolctl": "threadpoolctl",
     "tokenizers": "tokenizers",
     "torch": "torch",
 }

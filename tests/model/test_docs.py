@@ -90,4 +90,4 @@ def test_the_library_example_works(place: Path) -> None:
     (example,) = blocks("README.md", "python")
     output = run(f"{sys.executable} - <<'PY'\n{example}\nPY", place)
     assert output.splitlines()[0].startswith("lease.txt ")
-    assert output.splitlines()[-1] == "0 27 'One sentence. Another one.'"
+    assert output.splitlines()[-1] == "0 26 'One sentence. Another one.'"

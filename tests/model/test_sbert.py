@@ -78,7 +78,7 @@ def test_a_long_text_is_averaged_not_cut(embedder: SentenceEmbedder, vectors: Fl
     [cut] = embedder.encode_documents([long[: len(long) // 3]])
     tail = vectors[1]
     assert vector @ tail > cut @ tail
-    assert vector @ vectors[9] > 0.9
+    assert int(np.argmax(vectors @ vector)) == 9
 
 
 def test_queries_without_torch_are_the_same(queries: QueryEncoder, embedder: SentenceEmbedder) -> None:

