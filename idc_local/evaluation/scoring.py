@@ -135,7 +135,8 @@ def score_question(
     R@k: whether a relevant chunk is among the first k. Where the gold is ``all`` of several spans, a chunk that holds
     one of them is relevant, coverage is the share of spans that lie whole in a chunk, and ``answer@B`` needs them all.
     """
-    spans = [(document, inks[document].span(start, end)) for document, start, end in ranking.best]
+    offered = ranking.best[: ranking.likely]
+    spans = [(document, inks[document].span(start, end)) for document, start, end in offered]
     shares = _shares_within(ranking.rows, passages, gold, inks[gold.document])
     return [
         *_by_rank(ranking.rows, judgement.relevant),

@@ -33,9 +33,10 @@ def scores(
     gold: Gold,
     best: tuple[tuple[int, int, int], ...] = (),
     texts: list[str] | None = None,
+    likely: int = 5,
 ) -> dict[str, float]:
     texts = texts or [TEXT, TEXT]
-    ranking = Ranking(np.array(order, dtype=np.int64), best, len(best))
+    ranking = Ranking(np.array(order, dtype=np.int64), best, likely)
     shown = passages(spans, texts)
     found = score_question(ranking, shown, gold, judge(shown, [gold])[0], [Ink.of(text) for text in texts])
     return dict(zip(METRICS, found, strict=True))
@@ -164,3 +165,10 @@ def test_scores_equal_a_count_of_single_characters(
     shares = [len(target & shown) / len(target) for target in targets]
     assert found["chars@1500"] == pytest.approx(max(shares))
     assert found["answer@1500"] == float(max(shares) == 1.0)
+
+
+def test_spans_of_unlikely_hits_are_not_offered() -> None:
+    best = ((0, 10, 30), (0, 60, 70))
+    for likely, precision in ((2, 20 / 30), (1, 1.0)):
+        found = scores([(0, 0, 50), (0, 50, 100)], [0, 1], gold((10, 30)), best, likely=likely)
+        assert found["span_precision@5"] == pytest.approx(precision)
