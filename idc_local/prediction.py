@@ -1,6 +1,6 @@
-"""Predicting the questions that a document answers: windows, generation through the cache, filters.
+"""Predicting the questions that a document answers: sources, generation through the cache, filters.
 
-Layer 3: takes ports, never prints. A window that was asked about once is never asked about again.
+Layer 3: takes ports, never prints. A sentence that was asked about once is never asked about again.
 """
 
 from __future__ import annotations
@@ -12,33 +12,32 @@ from typing import Protocol
 
 import numpy as np
 
-from idc_local.chunks import mean_vectors
 from idc_local.fingerprint import digest
 from idc_local.intents import (
     Prompt,
-    choose_windows,
+    choose_sources,
     heuristic_intents,
     parse_prompt,
     parse_reply,
     plan_windows,
     question_budget,
-    window_prompt,
+    source_prompt,
 )
 from idc_local.ports import GenerationRequest, Progress, TextGenerator
 from idc_local.types import Document, FloatArray, IntArray, Intent, Sentences, Span, Window
 
-BATCH = 8
-"""Windows generated together; a fixed partition of a document's windows, so that a repeated run makes equal batches."""
-MAX_TOKENS = 72
-STOP = "\n\n"
+BATCH = 32
+"""Sentences asked about together; a fixed partition of a document, so that a repeated run makes equal batches."""
+MAX_TOKENS = 32
+STOP = "\n"
+GENERATION = 1
+"""Raised whenever the same model and prompt would be sampled differently."""
 DUPLICATE = 0.85
 """Cosine above which two questions are one (the paper's value)."""
-ROUND_TRIP = 3
-"""A question stays where its own window is among so many nearest windows of the document."""
 
 
 class IntentCache(Protocol):
-    """Keeps a generator's replies by the key of window, model and prompt."""
+    """Keeps a generator's replies by the key of passage, model and prompt."""
 
     def intents(self, keys: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Known replies by key."""
@@ -84,7 +83,8 @@ class Predicted:
     """The intents of a document in order of place.
 
     vectors: float32 [m, d], unit rows. windows: int64 [m, 2], half-open sentence ranges of their sources. evidence:
-    int64 [m], the sentence of the window nearest to the intent. dropped: how many each filter took out.
+    int64 [m], the sentence that was asked about, or nearest where that is not known. windows_generated and
+    windows_cached: sentences asked about now and before. dropped: how many each filter took out.
     """
 
     intents: tuple[Intent, ...]
@@ -98,10 +98,11 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class _Questions:
-    """Questions before the filters: text and the window that each came from."""
+    """Questions before the filters: text, number of the window and sentence (-1: not known) that each came from."""
 
     texts: list[str]
-    windows: list[Window]
+    windows: list[int]
+    sentences: list[int]
     origin: str
     generated: int = 0
     cached: int = 0
@@ -138,7 +139,8 @@ def _ask(request: PredictionRequest, ports: PredictionPorts, windows: Sequence[W
         return _generate(request, ports, ports.generator, windows)
     pairs = heuristic_intents(request.document, request.sentences, windows, request.language)
     pairs = pairs[: question_budget(len(request.sentences))]
-    return _Questions([text for _, text in pairs], [windows[number] for number, _ in pairs], "heuristic")
+    numbers = [number for number, _ in pairs]
+    return _Questions([text for _, text in pairs], numbers, [-1] * len(pairs), "heuristic")
 
 
 def _generate(
@@ -147,52 +149,50 @@ def _generate(
     generator: Callable[[], TextGenerator],
     windows: Sequence[Window],
 ) -> _Questions:
-    chosen = choose_windows(windows, question_budget(len(request.sentences)))
+    chosen = choose_sources(request.document, request.sentences, windows, request.sentence_vectors)
     prompt = parse_prompt(request.prompt)
-    settings = [ports.generator_fingerprint, request.prompt, MAX_TOKENS]
-    keys = [digest([window.key, *settings]) for window in chosen]
+    asked = [source_prompt(request.document, request.sentences, source.sentence, prompt) for source in chosen]
+    settings = [GENERATION, ports.generator_fingerprint, request.prompt, MAX_TOKENS]
+    keys = [digest([text, *settings]) for text in asked]
     known = dict(ports.cache.intents(keys))
-    cached = len(known)
+    cached = sum(key in known for key in keys)
     for start in range(0, len(chosen), BATCH):
         batch = range(start, min(start + BATCH, len(chosen)))
-        missing = [place for place in batch if keys[place] not in known]
+        missing = {keys[place]: asked[place] for place in batch if keys[place] not in known}
         if missing:
-            fresh = _complete(request, generator(), prompt, [(keys[place], chosen[place]) for place in missing])
+            fresh = _complete(generator(), prompt, missing)
             ports.cache.put_intents(fresh)
             known.update(fresh)
-        ports.progress.advance(0, f"{batch.stop}/{len(chosen)} windows asked about")
-    asked = [(text, window) for key, window in zip(keys, chosen, strict=True) for text in known[key]]
+        ports.progress.advance(0, f"{batch.stop}/{len(chosen)} sentences asked about")
+    found = [(text, source) for key, source in zip(keys, chosen, strict=True) for text in known[key]]
     return _Questions(
-        [text for text, _ in asked], [window for _, window in asked], "model", len(chosen) - cached, cached
+        texts=[text for text, _ in found],
+        windows=[source.window for _, source in found],
+        sentences=[source.sentence for _, source in found],
+        origin="model",
+        generated=len(chosen) - cached,
+        cached=cached,
     )
 
 
-def _complete(
-    request: PredictionRequest, generator: TextGenerator, prompt: Prompt, windows: Sequence[tuple[str, Window]]
-) -> dict[str, tuple[str, ...]]:
-    """Parsed replies by key. The seed comes from the key, so that a window always gets the same questions."""
-    requests = [
-        GenerationRequest(
-            window_prompt(request.document, request.sentences, window, prompt), int(key[:8], 16) & 0x7FFFFFFF
-        )
-        for key, window in windows
-    ]
+def _complete(generator: TextGenerator, prompt: Prompt, asked: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Parsed replies by key. The seed comes from the key, so that a sentence always gets the same question."""
+    requests = [GenerationRequest(text, int(key[:8], 16) & 0x7FFFFFFF) for key, text in asked.items()]
     replies = generator.generate(prompt.prefix, requests, max_tokens=MAX_TOKENS, stop=STOP)
-    return {key: parse_reply(reply, prompt.examples) for (key, _), reply in zip(windows, replies, strict=True)}
+    return {key: parse_reply(reply, prompt.examples) for key, reply in zip(asked, replies, strict=True)}
 
 
 def _filtered(
     request: PredictionRequest, questions: _Questions, windows: Sequence[Window], vectors: FloatArray
 ) -> Predicted:
     """Questions that lead back to their own window, without duplicates, the best of them within the budget."""
-    place_of = {window: number for number, window in enumerate(windows)}
-    own = np.array([place_of[window] for window in questions.windows], dtype=np.int64)
-    evidence, scores = _evidence(request.sentence_vectors, questions.windows, vectors)
-    ranks = _round_trip_ranks(request.sentence_vectors, windows, own, vectors)
+    own = np.array(questions.windows, dtype=np.int64)
+    evidence, scores = _evidence(request.sentence_vectors, questions, windows, vectors)
+    nearest = _nearest_windows(request.sentence_vectors, windows, vectors)
     dropped: Counter[str] = Counter()
     kept: list[int] = []
     for place in np.lexsort((np.arange(len(scores)), -scores)).tolist():
-        if ranks[place] > ROUND_TRIP:
+        if nearest[place] != own[place]:
             dropped["round trip"] += 1
         elif kept and float((vectors[kept] @ vectors[place]).max()) > DUPLICATE:
             dropped["duplicate"] += 1
@@ -200,13 +200,21 @@ def _filtered(
             dropped["over budget"] += 1
         else:
             kept.append(place)
-    kept.sort(key=lambda place: (questions.windows[place].first, place))
+    kept.sort()
     return Predicted(
-        intents=tuple(_intent(request, questions, place, int(evidence[place]), scores[place]) for place in kept),
+        intents=tuple(
+            Intent(
+                text=questions.texts[place],
+                start=windows[own[place]].start,
+                end=windows[own[place]].end,
+                evidence=_span(request.sentences, int(evidence[place])),
+                score=round(float(scores[place]), 6),
+                origin=questions.origin,
+            )
+            for place in kept
+        ),
         vectors=vectors[kept],
-        windows=np.array(
-            [[questions.windows[place].first, questions.windows[place].last] for place in kept], dtype=np.int64
-        ).reshape(-1, 2),
+        windows=_ranges(windows)[own[kept]],
         evidence=evidence[kept],
         windows_generated=questions.generated,
         windows_cached=questions.cached,
@@ -215,35 +223,28 @@ def _filtered(
 
 
 def _evidence(
-    sentence_vectors: FloatArray, sources: Sequence[Window], vectors: FloatArray
+    sentence_vectors: FloatArray, questions: _Questions, windows: Sequence[Window], vectors: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """For each question the nearest sentence of its window, int64 [m], and its cosine, float32 [m]."""
-    evidence = np.zeros(len(sources), dtype=np.int64)
-    scores = np.zeros(len(sources), dtype=np.float32)
-    for number, (window, vector) in enumerate(zip(sources, vectors, strict=True)):
-        cosines = sentence_vectors[window.first : window.last] @ vector
-        best = int(np.argmax(cosines))
-        evidence[number], scores[number] = window.first + best, cosines[best]
-    return evidence, scores
+    """For each question the sentence that it was asked of, or else the nearest of its window, and the cosine."""
+    evidence = np.array(questions.sentences, dtype=np.int64)
+    for place in np.flatnonzero(evidence < 0):
+        window = windows[questions.windows[place]]
+        evidence[place] = window.first + np.argmax(sentence_vectors[window.first : window.last] @ vectors[place])
+    return evidence, np.einsum("md,md->m", sentence_vectors[evidence], vectors)
 
 
-def _round_trip_ranks(
-    sentence_vectors: FloatArray, windows: Sequence[Window], own: IntArray, vectors: FloatArray
-) -> IntArray:
-    """Rank, from 1, of each question's own window among the document's window means, int64 [m]."""
-    ranges = np.array([[window.first, window.last] for window in windows], dtype=np.int64)
-    cosines = vectors @ mean_vectors(sentence_vectors, ranges).T
-    mine = cosines[np.arange(len(own)), own]
-    return np.asarray(1 + np.sum(cosines > mine[:, None], axis=1), dtype=np.int64)
+def _ranges(windows: Sequence[Window]) -> IntArray:
+    """int64 [windows, 2]: half-open sentence ranges."""
+    return np.array([[window.first, window.last] for window in windows], dtype=np.int64).reshape(-1, 2)
 
 
-def _intent(request: PredictionRequest, questions: _Questions, place: int, evidence: int, score: float) -> Intent:
-    sentences, window = request.sentences, questions.windows[place]
-    return Intent(
-        text=questions.texts[place],
-        start=window.start,
-        end=window.end,
-        evidence=Span(int(sentences.starts[evidence]), int(sentences.ends[evidence])),
-        score=round(float(score), 6),
-        origin=questions.origin,
+def _span(sentences: Sentences, place: int) -> Span:
+    return Span(int(sentences.starts[place]), int(sentences.ends[place]))
+
+
+def _nearest_windows(sentence_vectors: FloatArray, windows: Sequence[Window], vectors: FloatArray) -> IntArray:
+    """The window that holds the sentence nearest to each question, int64 [m]; the first of equals."""
+    best = np.stack(
+        [(vectors @ sentence_vectors[window.first : window.last].T).max(axis=1) for window in windows], axis=1
     )
+    return np.asarray(np.argmax(best, axis=1), dtype=np.int64)

