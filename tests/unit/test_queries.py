@@ -1,0 +1,70 @@
+"""What a query asks: clauses, weights of terms, and the vector, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from idc_local.queries import merged_vector, parse_query, query_vector, split_clauses
+from idc_local.types import FloatArray
+
+
+def test_a_plain_question_is_one_clause() -> None:
+    parsed = parse_query("Which alarm sounds when the float sticks?", ["en"])
+    assert parsed.texts == ("Which alarm sounds when the float sticks?",)
+    assert set(parsed.terms.values()) == {1.0}
+
+
+def test_what_sets_the_scene_counts_less() -> None:
+    parsed = parse_query("Consider the cellar pump. Which alarm sounds when the float sticks?", ["en"])
+    assert parsed.texts[1:] == ("Which alarm sounds when the float sticks?",)
+    assert (parsed.terms["pump"], parsed.terms["alarm"]) == (0.2, 1.0)
+
+
+def test_a_term_of_both_parts_counts_whole() -> None:
+    parsed = parse_query("Consider the cellar pump. When does the pump start in winter?", ["en"])
+    assert parsed.terms["pump"] == 1.0
+
+
+def test_a_clause_with_too_little_in_it_is_asked_with_the_one_before() -> None:
+    parsed = parse_query("Highlight the parts about termination for convenience; is it there?", ["en"])
+    assert parsed.texts == ("Highlight the parts about termination for convenience; is it there?",)
+
+
+@pytest.mark.parametrize(
+    ("text", "clauses"),
+    [
+        ("One thing here. Another thing there.", ["One thing here.", "Another thing there."]),
+        ("Version 1.0.21 of the gateway; what changed?", ["Version 1.0.21 of the gateway;", "what changed?"]),
+        (
+            "水泵什么时候会自动启动和停止呢？浮球磨损以后会发生什么事情呢？",
+            ["水泵什么时候会自动启动和停止呢？", "浮球磨损以后会发生什么事情呢？"],
+        ),
+        ("ok?", ["ok?"]),
+        ("", [""]),
+    ],
+)
+def test_clauses(text: str, clauses: list[str]) -> None:
+    assert split_clauses(text) == clauses
+
+
+def test_the_vector_mixes_asking_clauses_and_the_whole() -> None:
+    whole, first, second = np.eye(3, dtype=np.float32)
+    mixed = 0.75 * (first + second) / np.sqrt(2) + 0.25 * whole
+    assert merged_vector(np.stack([whole, first, second])) == pytest.approx(mixed / np.linalg.norm(mixed), abs=1e-6)
+    assert merged_vector(np.stack([whole])).tolist() == whole.tolist()
+
+
+@given(st.text(max_size=80))
+def test_any_text_can_be_asked(text: str) -> None:
+    def encode(texts: Sequence[str]) -> FloatArray:
+        return np.tile(np.array([[0.6, 0.8]], dtype=np.float32), (len(texts), 1))
+
+    parsed = parse_query(text, ["en", "zh"])
+    assert parsed.texts[0] == text
+    assert all(weight in (0.2, 1.0) for weight in parsed.terms.values())
+    assert query_vector(parsed, encode) == pytest.approx([0.6, 0.8], abs=1e-6)
