@@ -19,6 +19,8 @@ MIN_WINDOW_CHARS = 200
 MAX_WINDOW_SENTENCES = 6
 MIN_LETTERS = 40
 """A window with fewer letters (a rule, a page number) answers no question."""
+MIN_SENTENCE_LETTERS = 25
+"""A sentence with fewer is not asked about."""
 
 ASKED_PER_QUESTION = 1.6
 """Sentences asked about for each question of the budget: somewhat over half of the questions pass the filters."""
@@ -40,7 +42,8 @@ _SELF_REFERENCE = re.compile(
     re.I,
 )
 _DEFINITION = re.compile(
-    r"^(?:An?\s+|The\s+)?(?P<term>[A-Z][\w-]*(?:\s+[\w-]+){0,3}?)\s+(?:is|are|means)\s+(?:an?|the)\s"
+    r"^(?:(?P<article>An?|The)\s+(?=\w)|(?=[A-Z]))(?P<term>[\w-]+(?:\s+[\w-]+){0,3}?)\s+"
+    r"(?P<verb>is|are|means)\s+(?:an?|the)\s"
 )
 _SPACES = re.compile(r"\s+")
 _REFERS_BACK = re.compile(
@@ -185,7 +188,7 @@ def _askable(document: Document, sentences: Sentences, place: int) -> bool:
     block = document.blocks[int(sentences.block[place])] if document.blocks else None
     if block is not None and block.kind in (BlockKind.HEADING, BlockKind.CODE, BlockKind.TABLE):
         return False
-    return _letters(_text(document, sentences, place)) >= MIN_LETTERS
+    return _letters(_text(document, sentences, place)) >= MIN_SENTENCE_LETTERS
 
 
 def _text(document: Document, sentences: Sentences, place: int) -> str:
@@ -275,5 +278,6 @@ def _definition_questions(document: Document, sentences: Sentences, window: Wind
         text = document.text[int(sentences.starts[place]) : int(sentences.ends[place])].strip()
         match = _DEFINITION.match(text)
         if match and match["term"].split()[0].lower() not in _PRONOUNS:
-            found.append(f"What is {match['term']}?")
+            article = f"{match['article'].lower()} " if match["article"] else ""
+            found.append(f"What {'are' if match['verb'] == 'are' else 'is'} {article}{match['term']}?")
     return found
