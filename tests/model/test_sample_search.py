@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,3 +75,13 @@ def test_another_embedder_is_refused(runtime: Runtime, monkeypatch: pytest.Monke
     monkeypatch.setattr(other, "embedder_files", lambda: changed)
     with pytest.raises(StoreMismatch, match="made with"), other.searcher() as opened:
         opened.search(Query("pump"), 1)
+
+
+def test_the_readme_shows_what_search_prints(searcher: Searcher) -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    query = re.findall(r'^\$ idc-local search "([^"]+)" --index .idc-sample -k 2$', readme, flags=re.MULTILINE)[0]
+    shown = re.findall(r"^\d\.  (\S+):(\d+)  ([\d.]+)  \[(\w+)\]$", readme, flags=re.MULTILINE)
+    hits = searcher.search(Query(query), 2)
+    found = [(hit.chunk.path, hit.chunk.line_start, hit.chunk.id[:8]) for hit in hits]
+    assert found == [(path, int(line), identity) for path, line, _, identity in shown]
+    assert [hit.score for hit in hits] == pytest.approx([float(score) for _, _, score, _ in shown], abs=0.002)
