@@ -299,7 +299,8 @@ class Runtime:
 
     def _complete(self, prompt: str) -> str:
         generator = self._generator(self._files(GENERATOR, self.settings.generator))
-        return generator.generate("", [GenerationRequest(prompt, 0)], max_tokens=16, stop="\n")[0]
+        # A shared prefix must hold a token, and some models begin a text with none of their own.
+        return generator.generate(prompt[:1], [GenerationRequest(prompt[1:], 0)], max_tokens=16, stop="\n")[0]
 
 
 class LazyQueries:

@@ -223,5 +223,5 @@ def try_model(files: ModelFiles, threads: int) -> int:
     count = threads or available_threads()
     if files.role == EMBEDDER:
         return int(load_embedder(files, count).encode_documents(["A trial."]).shape[1])
-    load_generator(files, count).generate("", [GenerationRequest("A trial.", 0)], max_tokens=4, stop="\n\n")
+    load_generator(files, count).generate("A", [GenerationRequest(" trial.", 0)], max_tokens=4, stop="\n\n")
     return 0
