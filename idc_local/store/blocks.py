@@ -38,6 +38,8 @@ out, and for each word another, so that words cannot trade places."""
 IN_MEMORY = 64 * BLOCK
 """Files up to so many bytes are read instead of mapped: each mapping costs a descriptor."""
 SUMS = "sums.bin"
+TOGETHER = 256
+"""Blocks that are summed at a time."""
 
 
 def block_sums(data: memoryview) -> bytes:
@@ -165,14 +167,21 @@ class BlockFile:
 
     def _check(self, blocks: npt.NDArray[np.int64]) -> None:
         view = memoryview(self._map)
-        breaks = np.flatnonzero(np.diff(blocks) != 1) + 1
-        for run in np.split(blocks, breaks) if blocks.shape[0] else []:
-            first, stop = int(run[0]), int(run[-1]) + 1
-            found = np.frombuffer(block_sums(view[first * BLOCK : stop * BLOCK]), dtype="<u8")
-            wrong = np.flatnonzero(found != self._sums[first:stop])
+        full = len(view) // BLOCK
+        whole = np.frombuffer(view[: full * BLOCK], dtype="<u8").reshape(-1, ROWS, COLUMNS)
+        for start in range(0, blocks.shape[0], TOGETHER):
+            some = blocks[start : start + TOGETHER]
+            first, stop = int(some[0]), int(some[-1]) + 1
+            inner = some[some < full]
+            # A run is read in place; what is scattered is gathered first.
+            words = whole[first : min(stop, full)] if stop - first == some.shape[0] else whole[inner]
+            found = _sums(words)
+            if stop > full:
+                found = np.append(found, np.frombuffer(block_sums(view[full * BLOCK :]), dtype="<u8"))
+            wrong = some[found != self._sums[some]]
             if wrong.shape[0]:
-                raise damaged(self._path, f"block {first + int(wrong[0])} does not fit its checksum")
-            self._known[first:stop] = True
+                raise damaged(self._path, f"block {int(wrong[0])} does not fit its checksum")
+            self._known[some] = True
 
     def require_all(self) -> None:
         """Checks every block."""
@@ -274,6 +283,8 @@ class BlockFolder:
 
     def file(self, name: str) -> BlockFile:
         """One file, memory-mapped."""
+        if name not in self._entries:
+            raise damaged(self.folder / name, "it is missing")
         if name not in self._open:
             self._open[name] = BlockFile(self.folder / name, self._entries[name].size, self._sums[name])
         return self._open[name]

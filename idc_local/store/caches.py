@@ -6,10 +6,9 @@ Every function runs inside the caller's transaction.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
-from idc_local.store.codec import Json, decode_json, decode_text, encode_json, encode_text
+from idc_local.store.codec import Json, decode_json, decode_text, encode_json, encode_text, fields_of
 from idc_local.store.layout import DATABASE
 from idc_local.store.schema import Database, batches, check_seal, marks, seal, sealed
 from idc_local.types import SourceRecord
@@ -88,7 +87,7 @@ def read_meta(folder: Path, db: Database, name: str) -> Json:
 
 def put_source(db: Database, record: SourceRecord) -> None:
     """Sets what is known of a source file."""
-    path, data = encode_text(record.path), encode_json(asdict(record))
+    path, data = encode_text(record.path), encode_json(fields_of(record))
     row = (path, data, seal(path, data))
     db.execute("INSERT OR REPLACE INTO sources(path, data, seal) VALUES(?, ?, ?)", row)
 

@@ -8,21 +8,29 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from idc_local.terms import term_hashes
-from idc_local.types import Block, BlockKind, Chunk, Document, IndexedDocument, IntArray, Intent, Sentences, Span
+from idc_local.types import (
+    Block,
+    BlockKind,
+    Chunk,
+    Document,
+    IndexedDocument,
+    IntArray,
+    Intent,
+    Sentences,
+    SourceRecord,
+    Span,
+)
 
 Json: TypeAlias = Any
 """A value as JSON has it; those who decode one know its shape."""
 
 SENTENCE_FIELDS = ("starts", "ends", "tokens", "block", "boundary", "level", "glue")
-CHUNK_FIELDS = ("id", "document_id", "path", "start", "end", "text", "heading", "page", "line_start", "line_end")
-MORE_CHUNK_FIELDS = ("tokens", "context")
 
 
 def encode_text(text: str) -> bytes:
@@ -43,6 +51,11 @@ def encode_json(value: Json) -> bytes:
 def decode_json(data: bytes) -> Json:
     """The value that ``encode_json`` was given, tuples as lists."""
     return json.loads(decode_text(data))
+
+
+def fields_of(value: Chunk | Intent | SourceRecord) -> dict[str, Json]:
+    """The fields of a value by name, as they are."""
+    return {name: getattr(value, name) for name in value.__slots__}
 
 
 def encode_array(values: npt.NDArray[Any], dtype: str) -> bytes:
@@ -97,8 +110,7 @@ def decode_sentences(data: bytes) -> Sentences:
 
 def encode_chunk(chunk: Chunk, intents: Sequence[Intent]) -> bytes:
     """A chunk with the intents that belong to it."""
-    value: dict[str, Any] = {name: getattr(chunk, name) for name in CHUNK_FIELDS + MORE_CHUNK_FIELDS}
-    return encode_json(value | {"intents": [asdict(intent) for intent in intents]})
+    return encode_json(fields_of(chunk) | {"intents": [fields_of(intent) for intent in intents]})
 
 
 def decode_chunk(data: bytes, path: str) -> Chunk:

@@ -56,10 +56,13 @@ def bm25_scores(counts: TermCounts) -> FloatArray:
     """
     weights = idf(counts.lengths.shape[0], counts.frequency)
     mean = counts.lengths.mean() or 1.0
-    penalty = BM25_K1 * ((1 - BM25_B) + BM25_B * counts.lengths / mean)
-    scores = counts.counts / (penalty[counts.rows] + counts.counts)
+    penalty = (BM25_K1 * ((1 - BM25_B) + BM25_B * counts.lengths / mean)).astype(np.float32)
+    own = counts.counts.astype(np.float32)
+    scores = penalty[counts.rows]
+    scores += own
+    np.divide(own, scores, out=scores)
     scores *= np.repeat(weights, counts.frequency)
-    return np.asarray(scores, dtype=np.float32)
+    return scores
 
 
 def write_bm25(writer: BlockWriter, counts: TermCounts) -> None:

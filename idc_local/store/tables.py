@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from idc_local.store.blocks import BlockFolder, BlockWriter
-from idc_local.store.codec import decode_json, decode_text, encode_json, encode_text
+from idc_local.store.codec import decode_json, decode_text, encode_json, encode_text, fields_of
 from idc_local.store.layout import DOCUMENTS
 from idc_local.store.records import Edition
 from idc_local.store.strings import Strings, write_strings
@@ -103,7 +103,7 @@ def write_sources(writer: BlockWriter, sources: Mapping[str, SourceRecord]) -> N
     """Writes everything known of source files, in order of path."""
     ordered = [sources[path] for path in sorted(sources)]
     write_strings(writer, SOURCE_PATHS, [record.path for record in ordered])
-    write_strings(writer, SOURCE_RECORDS, [decode_text(encode_json(asdict(record))) for record in ordered])
+    write_strings(writer, SOURCE_RECORDS, [decode_text(encode_json(fields_of(record))) for record in ordered])
 
 
 class Sources(Mapping[str, SourceRecord]):

@@ -133,11 +133,13 @@ def read_vectors(folder: Path, db: Database, numbers: IntArray, dimension: int) 
     values = np.zeros((wanted.shape[0], dimension), dtype="<f2")
     size, filled = values.itemsize * dimension, 0
     for batch in batches(wanted.tolist()):
-        rows = [
-            data for (data,) in db.execute(f"SELECT data FROM vectors WHERE id IN ({marks(batch)}) ORDER BY id", batch)
-        ]
-        if len(rows) != len(batch) or any(not isinstance(data, bytes) or len(data) != size for data in rows):
+        query = f"SELECT data FROM vectors WHERE id IN ({marks(batch)}) ORDER BY id"
+        try:
+            data = b"".join([row[0] for row in db.execute(query, batch)])
+        except TypeError as error:
+            raise damaged(folder / DATABASE, "a vector is no vector") from error
+        if len(data) != size * len(batch):
             raise damaged(folder / DATABASE, "a vector is missing")
-        values[filled : filled + len(rows)] = np.frombuffer(b"".join(rows), dtype="<f2").reshape(-1, dimension)
-        filled += len(rows)
+        values[filled : filled + len(batch)] = np.frombuffer(data, dtype="<f2").reshape(-1, dimension)
+        filled += len(batch)
     return values[places]
