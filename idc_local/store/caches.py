@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from idc_local.store.codec import Json, decode_json, decode_text, encode_json, encode_text, fields_of
-from idc_local.store.layout import DATABASE
 from idc_local.store.schema import Database, batches, check_seal, marks, seal, sealed
 from idc_local.types import SourceRecord
 
@@ -81,7 +80,7 @@ def read_meta(folder: Path, db: Database, name: str) -> Json:
     row = db.execute("SELECT value, seal FROM meta WHERE name = ?", (name,)).fetchone()
     if row is None:
         return None
-    check_seal(folder / DATABASE, row[1], name.encode(), row[0])
+    check_seal(folder, row[1], name.encode(), row[0])
     return decode_json(row[0])
 
 
@@ -96,7 +95,7 @@ def read_sources(folder: Path, db: Database) -> dict[str, SourceRecord]:
     """All source files by path, in order of path."""
     found = {}
     for path, data, own in db.execute("SELECT path, data, seal FROM sources"):
-        check_seal(folder / DATABASE, own, path, data)
+        check_seal(folder, own, path, data)
         found[decode_text(path)] = SourceRecord(**decode_json(data))
     return dict(sorted(found.items()))
 

@@ -156,7 +156,7 @@ def read_part(folder: Path, db: Database, edition: Edition, name: str) -> bytes:
     row = db.execute("SELECT data, seal FROM parts WHERE edition = ? AND name = ?", (edition.id, name)).fetchone()
     if row is None:
         raise damaged(folder / DATABASE, f"{name} of document {edition.document[:8]} is missing")
-    check_seal(folder / DATABASE, row[1], _identity(edition.document, edition.recipe), name.encode(), row[0])
+    check_seal(folder, row[1], _identity(edition.document, edition.recipe), name.encode(), row[0])
     return bytes(row[0])
 
 
@@ -178,7 +178,7 @@ def read_chunk(folder: Path, db: Database, edition: Edition, ordinal: int) -> by
     if row is None:
         raise damaged(folder / DATABASE, f"a chunk of document {edition.document[:8]} is missing")
     identity = _identity(edition.document, edition.recipe)
-    check_seal(folder / DATABASE, row[1], identity, b"chunk", str(ordinal).encode(), row[0])
+    check_seal(folder, row[1], identity, b"chunk", str(ordinal).encode(), row[0])
     return bytes(row[0])
 
 

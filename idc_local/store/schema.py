@@ -111,10 +111,10 @@ def sealed(stored: object, *parts: object) -> bool:
     return len(own) == len(parts) and seal(*own) == stored
 
 
-def check_seal(path: Path, stored: object, *parts: object) -> None:
+def check_seal(folder: Path, stored: object, *parts: object) -> None:
     """Raises StoreCorrupt where the parts are not those that were sealed."""
     if not sealed(stored, *parts):
-        raise damaged(path, "a row does not fit its checksum")
+        raise damaged(folder / DATABASE, "a row does not fit its checksum")
 
 
 def open_for_writing(folder: Path) -> sqlite3.Connection:
