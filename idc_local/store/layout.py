@@ -71,6 +71,10 @@ class Manifest:
     files: Mapping[str, FileEntry]
 
 
+class OlderFormat(StoreMismatch):
+    """A generation that an older program wrote: it is made anew from the database with the next publication."""
+
+
 @contextmanager
 def os_errors(folder: Path) -> Iterator[None]:
     """Turns OSError into StoreError with one line that says what is wrong with ``folder``."""
@@ -185,7 +189,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
     Raises:
         StoreCorrupt: the file is not what was written.
-        StoreMismatch: a newer program wrote it.
+        StoreMismatch: a newer or an older program wrote it.
     """
     path = folder / MANIFEST
     try:
@@ -198,10 +202,12 @@ def read_manifest(folder: Path) -> Manifest | None:
         sound = seal == sha256_hex(canonical_json(body).encode())
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise damaged(path, "it cannot be parsed") from error
-    if sound and isinstance(number, int) and number > FORMAT:
-        raise newer_format(folder, number)
     if not sound:
         raise damaged(path, "its content does not fit its checksum")
+    if number > FORMAT:
+        raise newer_format(folder, number)
+    if number < FORMAT:
+        raise OlderFormat(f"the index in {folder} has format {number}, and this idc-local reads {FORMAT}", hint=MEND)
     return _manifest(body)
 
 

@@ -19,6 +19,7 @@ from idc_local.store.layout import (
     GENERATIONS,
     FileEntry,
     Manifest,
+    OlderFormat,
     generation_folder,
     generations_on_disk,
     make_folder,
@@ -53,10 +54,10 @@ def publish(folder: Path, db: Database, *, afresh: bool = False) -> int:
 
 
 def sound_manifest(folder: Path) -> Manifest | None:
-    """The manifest; None where there is none or it is damaged."""
+    """The manifest; None where there is none, or none that this program can use."""
     try:
         return read_manifest(folder)
-    except StoreCorrupt:
+    except (StoreCorrupt, OlderFormat):
         return None
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch
 from idc_local.fingerprint import canonical_json, sha256_hex
+from idc_local.store import Snapshot, Writer, layout
 from idc_local.store.layout import (
     FORMAT,
     MANIFEST,
@@ -21,6 +22,7 @@ from idc_local.store.layout import (
     write_durably,
     write_manifest,
 )
+from tests.store_documents import FINGERPRINT, make_indexed, make_source, visible
 
 EXAMPLE = Manifest(
     generation=3,
@@ -80,6 +82,30 @@ def test_newer_format_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_text(json.dumps(body))
     with pytest.raises(StoreMismatch, match=f"has format {FORMAT + 1}.* hint: update idc-local"):
         read_manifest(tmp_path)
+
+
+def test_an_older_format_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Writer.open(tmp_path, FINGERPRINT) as writer:
+        writer.put_source(make_source(make_indexed("One. Two.")))
+        writer.put_document(make_indexed("One. Two."))
+        writer.publish()
+    answers = visible(tmp_path)
+    monkeypatch.setattr(layout, "FORMAT", FORMAT + 1)
+    with pytest.raises(StoreMismatch, match=f"has format {FORMAT}, .* hint: idc-local compact"):
+        Snapshot.open(tmp_path)
+    with Writer.open(tmp_path, FINGERPRINT) as writer:
+        assert writer.publish() == 2
+    assert visible(tmp_path) == answers
+
+
+def test_a_file_that_the_manifest_does_not_name_is_missing(tmp_path: Path) -> None:
+    with Writer.open(tmp_path, FINGERPRINT) as writer:
+        writer.publish()
+    manifest = read_manifest(tmp_path)
+    assert manifest is not None
+    write_manifest(tmp_path, replace(manifest, files={k: v for k, v in manifest.files.items() if k != "facts.json"}))
+    with pytest.raises(StoreCorrupt):
+        Snapshot.open(tmp_path)
 
 
 def test_folders_are_private_and_old_ones_are_left_alone(tmp_path: Path) -> None:
