@@ -79,6 +79,9 @@ def sql_errors(folder: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translated(folder, error) from error
+    except UnicodeDecodeError as error:
+        # SQLite quotes a damaged schema in its message, and sqlite3 cannot decode that.
+        raise StoreCorrupt(f"{folder / DATABASE} is damaged: its schema is no text", hint=REMAKE) from error
 
 
 def _translated(folder: Path, error: sqlite3.Error) -> StoreError:
@@ -263,3 +266,13 @@ def integrity(folder: Path) -> str:
             return " ".join(str(db.execute("PRAGMA integrity_check(1)").fetchone()[0]).split())
     except StoreCorrupt as error:
         return error.message
+
+
+def is_sound(folder: Path) -> bool:
+    """True where the database has the tables that this program makes, and none is damaged."""
+    try:
+        with closing(open_for_reading(folder)) as db, sql_errors(folder):
+            check_tables(folder, db)
+    except StoreCorrupt:
+        return False
+    return integrity(folder) == "ok"

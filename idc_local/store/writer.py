@@ -8,12 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from idc_local.errors import StoreCorrupt, StoreMismatch
+from idc_local.errors import StoreMismatch
 from idc_local.store import caches, records, vectorcache
-from idc_local.store.layout import make_folder, os_errors
+from idc_local.store.layout import DATABASE, make_folder, os_errors
 from idc_local.store.lock import WriterLock
 from idc_local.store.publishing import publish, remove_leftovers
-from idc_local.store.schema import Database, open_for_writing, remove_database, sql_errors, transaction
+from idc_local.store.schema import Database, is_sound, open_for_writing, remove_database, sql_errors, transaction
 from idc_local.types import FloatArray, IndexedDocument, JsonValue, SourceRecord
 
 VECTOR_KEYS = ("embedder", "dimension")
@@ -29,14 +29,10 @@ def comparable(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def _database(folder: Path, rebuild: bool) -> Database:
-    """The database; one that cannot be read is replaced where all is made anew anyway."""
-    try:
-        return open_for_writing(folder)
-    except StoreCorrupt:
-        if not rebuild:
-            raise
+    """The database; one that is damaged is replaced where all is made anew anyway."""
+    if rebuild and (folder / DATABASE).exists() and not is_sound(folder):
         remove_database(folder)
-        return open_for_writing(folder)
+    return open_for_writing(folder)
 
 
 class Writer:

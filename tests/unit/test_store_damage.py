@@ -241,6 +241,23 @@ def test_a_miscounted_vector_is_noticed_and_counted_again(copy: Path) -> None:
     assert failures(verify(copy, deep=True)) == []
 
 
+@pytest.mark.parametrize("byte", [b"\xf6", b"\0", b"x"])
+def test_a_damaged_schema_is_refused_and_replaced_by_a_rebuild(copy: Path, byte: bytes) -> None:
+    path = copy / "index.sqlite"
+    data = path.read_bytes()
+    place = data.index(b"CREATE TABLE parts") + len(b"CREATE TABLE p")
+    path.write_bytes(data[:place] + byte + data[place + 1 :])
+    for attempt in (lambda: Writer.open(copy, FINGERPRINT), lambda: compact(copy), lambda: visible(copy)):
+        with pytest.raises(StoreError) as caught:
+            attempt()
+        assert "\n" not in str(caught.value)
+    with Writer.open(copy, FINGERPRINT, rebuild=True) as writer:
+        writer.put_source(make_source(make_indexed(TEXTS[0])))
+        writer.put_document(make_indexed(TEXTS[0]))
+        writer.publish()
+    assert failures(verify(copy, deep=True)) == []
+
+
 def test_a_file_that_is_no_database_is_refused_with_the_command_that_begins_anew(copy: Path) -> None:
     (copy / "index.sqlite").write_bytes(b"x" * 8192)
     for attempt in (compact, repair):
