@@ -1,0 +1,122 @@
+"""Whether the files that an index was made from are still as they were, and where they are now.
+
+Reads files and hashes them; changes nothing. It knows nothing of how an index is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from idc_local.types import SourceRecord
+
+State = Literal["match", "moved", "changed", "gone"]
+STATES: tuple[State, ...] = ("match", "moved", "changed", "gone")
+
+LOOKED_AT = 200_000
+"""Files whose sizes are compared, at most, in the search for one that moved."""
+
+_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """How a source file stands against what was indexed.
+
+    ``match``: the same bytes at the same place; ``moved``: not there, but the same bytes are at ``place``;
+    ``changed``: other bytes there; ``gone``: neither. ``place`` is an absolute path, empty for ``gone``.
+    """
+
+    state: State
+    place: str = ""
+
+
+def source_state(record: SourceRecord) -> SourceState:
+    """State of one source file."""
+    return source_states([record])[record.path]
+
+
+def source_states(records: Iterable[SourceRecord]) -> dict[str, SourceState]:
+    """State of each source file, by path; the folders are looked through once, and only if a file is missing.
+
+    A record without a root lies below the working directory: a copied index does not say where its files were.
+    """
+    wanted = list(records)
+    states = {record.path: _at_its_place(record) for record in wanted}
+    lost = [record for record in wanted if states[record.path].state == "gone" and record.sha256]
+    for folder in dict.fromkeys(_folder_to_search(record) for record in lost):
+        mine = [record for record in lost if _folder_to_search(record) == folder]
+        states.update(_found_below(folder, mine))
+    return states
+
+
+def _place(record: SourceRecord) -> str:
+    r"""Absolute path of the file; a name that is no UTF-8 stands in the index with its bytes written ``\xNN``."""
+    place = os.path.abspath(os.path.join(record.root, record.path))
+    if os.path.lexists(place):
+        return place
+    named = _ESCAPED.sub(lambda byte: bytes.fromhex(byte[1].decode()), place.encode("utf-8", "surrogateescape"))
+    return named.decode("utf-8", "surrogateescape")
+
+
+def _at_its_place(record: SourceRecord) -> SourceState:
+    place = _place(record)
+    found = _sha256(place)
+    if found is None:
+        return SourceState("gone")
+    # What was skipped is not what is in the index.
+    same = found == record.sha256 and not record.reason
+    return SourceState("match" if same else "changed", place)
+
+
+def _sha256(place: str) -> str | None:
+    """sha256 in hex of a regular file that can be read; None for all else, and no pipe is ever waited for."""
+    try:
+        if not stat.S_ISREG(os.stat(place).st_mode):
+            return None
+        with open(place, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return None
+
+
+def _folder_to_search(record: SourceRecord) -> str:
+    """The folder that the path is relative to, or, where that is gone as a whole, the one that held it."""
+    root = os.path.abspath(record.root)
+    return root if os.path.isdir(root) else os.path.dirname(root)
+
+
+def _found_below(folder: str, lost: list[SourceRecord]) -> dict[str, SourceState]:
+    """The lost files whose bytes are somewhere below ``folder``: of several places the first in order."""
+    sizes = {record.size for record in lost}
+    names = {record.sha256: [own.path for own in lost if own.sha256 == record.sha256] for record in lost}
+    found: dict[str, SourceState] = {}
+    for place in sorted(_files_of_size(folder, sizes)):
+        for path in names.get(_sha256(place) or "", ()):
+            found.setdefault(path, SourceState("moved", place))
+        if len(found) == len(lost):
+            break
+    return found
+
+
+def _files_of_size(folder: str, sizes: set[int]) -> Iterator[str]:
+    """Regular files below ``folder``, links and hidden folders left out."""
+    seen = 0
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            seen += 1
+            place = os.path.join(parent, name)
+            try:
+                status = os.stat(place, follow_symlinks=False)
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode) and status.st_size in sizes:
+                yield place
+        if seen > LOOKED_AT:
+            return
