@@ -53,6 +53,7 @@ class _Tally:
     intents: int = 0
     late: int = 0
     skipped: list[Skip] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 class IndexRun:
@@ -127,6 +128,7 @@ class IndexRun:
         except InputError as error:
             self._fail(entry, source, error.message.removeprefix(f"{path}: "), error.hint)
             return
+        self._tally.warnings.extend(f"{path}: {warning}" for warning in document.warnings)
         same = old is not None and old.document_id == document.id and not old.reason
         done = self._current(document.id)
         if not done:
@@ -204,7 +206,7 @@ class IndexRun:
         )
 
     def _notes(self) -> tuple[str, ...]:
-        notes = []
+        notes = list(self._tally.warnings)
         if self._tally.late:
             notes.append(f"{self._tally.late} documents have heuristic intents for want of time; run index again")
         return tuple(notes)

@@ -62,6 +62,7 @@ class Document:
     ``id`` is the sha256 (hex) of the media type and the source bytes: equal files are one document.
     ``lines`` holds (offset, source line number from 1), ascending; ``pages`` holds (offset, page label), ascending.
     Blocks never overlap; white space between blocks belongs to none of them.
+    ``warnings`` says in one line each what of the file could not be read; it is told when the file is read, not stored.
     """
 
     id: str
@@ -74,6 +75,7 @@ class Document:
     source_bytes: int
     lines: tuple[tuple[int, int], ...]
     pages: tuple[tuple[int, str], ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def line_at(self, offset: int) -> int:
         """Source line (from 1) that holds the code point at ``offset``."""

@@ -71,7 +71,11 @@ def with_headings(raw: Iterable[RawBlock]) -> tuple[Block, ...]:
 
 
 def build_document(
-    source: Source, text: str, raw: Iterable[RawBlock], pages: Sequence[tuple[int, str]] = ()
+    source: Source,
+    text: str,
+    raw: Iterable[RawBlock],
+    pages: Sequence[tuple[int, str]] = (),
+    warnings: Sequence[str] = (),
 ) -> Document:
     """The document of ``source``, whose lines are those of ``text``."""
     return Document(
@@ -85,4 +89,5 @@ def build_document(
         source_bytes=len(source.data),
         lines=tuple((start, number) for number, start in enumerate(line_starts(text), 1)),
         pages=tuple(pages),
+        warnings=tuple(warnings),
     )
