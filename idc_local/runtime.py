@@ -30,9 +30,10 @@ from idc_local.ranking import RankingWeights
 from idc_local.readers import read_source
 from idc_local.searching import QueryEncoder, Searcher
 from idc_local.sources import STDIN, plan_sources, read_one
-from idc_local.store import Snapshot, Writer, compact, forget, verify
+from idc_local.store import Snapshot, Writer, compact, export_index, forget, import_index, repair, verify
 from idc_local.strategies import NEEDS_INTENTS
 from idc_local.types import Check, Chunk, Document, FloatArray, IndexReport, Intent, SourceRecord
+from idc_local.whereabouts import SourceState, check_sources, source_state
 
 NO_MODEL = ModelFiles(name="", role="", main=Path(), sha256={})
 """Stands in where a run has no use for a model."""
@@ -254,8 +255,24 @@ class Runtime:
             )
 
     def verify(self, deep: bool) -> list[Check]:
-        """Checks of the index."""
-        return verify(self.settings.index, deep=deep)
+        """Checks of the index; ``deep`` also looks whether the files that it was made from are as they were."""
+        checks = verify(self.settings.index, deep=deep)
+        if deep and all(check.status == "ok" for check in checks):
+            with Snapshot.open(self.settings.index) as snapshot:
+                checks.extend(check_sources(snapshot.sources().values()))
+        return checks
+
+    def source_state(self, path: str) -> SourceState:
+        """Whether a source file is as it was indexed; ``path`` as the index names it.
+
+        Raises:
+            NothingFound: the index has no such path.
+        """
+        with Snapshot.open(self.settings.index) as snapshot:
+            record = snapshot.sources().get(path)
+        if record is None:
+            raise NothingFound(f"{path} is not in the index", hint="idc-local status -v lists what is")
+        return source_state(record)
 
     def remove(self, path: str) -> int:
         """Takes sources out of the index: one path, or all below a folder; returns how many.
@@ -279,6 +296,18 @@ class Runtime:
     def compact(self) -> list[Check]:
         """Gives back the disk space of what was removed."""
         return compact(self.settings.index)
+
+    def repair(self) -> list[Check]:
+        """Takes out what is damaged and makes everything derived anew."""
+        return repair(self.settings.index)
+
+    def export(self, file: Path) -> list[Check]:
+        """Writes the whole index to one file."""
+        return export_index(self.settings.index, file)
+
+    def import_from(self, file: Path) -> list[Check]:
+        """Makes the index from an exported file; there must be none yet."""
+        return import_index(file, self.settings.index)
 
     def doctor(self, deep: bool = False) -> list[Check]:
         """Checks of the installation, the models and the index; ``deep`` also loads both models and tries them."""

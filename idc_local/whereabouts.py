@@ -9,12 +9,15 @@ import hashlib
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from idc_local.types import SourceRecord
+from idc_local.types import Check, SourceRecord
 
+STDIN = "-"
+_UPDATE = "idc-local index PATH"
 State = Literal["match", "moved", "changed", "gone"]
 STATES: tuple[State, ...] = ("match", "moved", "changed", "gone")
 
@@ -53,6 +56,21 @@ def source_states(records: Iterable[SourceRecord]) -> dict[str, SourceState]:
         mine = [record for record in lost if _folder_to_search(record) == folder]
         states.update(_found_below(folder, mine))
     return states
+
+
+def check_sources(records: Iterable[SourceRecord]) -> list[Check]:
+    """How many of the source files are as they were indexed, and one check for each that is not: no failure."""
+    known = [record for record in records if record.document_id and record.path != STDIN]
+    states = source_states(known)
+    counts = Counter(state.state for state in states.values())
+    said = ", ".join(f"{counts[state]} {state}" for state in STATES)
+    checks = [Check("sources", "ok", f"{len(states)} files read again: {said}")]
+    for record in known:
+        state = states[record.path]
+        if state.state != "match":
+            where = f", now {state.place}" if state.state == "moved" else ""
+            checks.append(Check("source", "warn", f"{state.state}: {record.path}{where}", _UPDATE))
+    return checks
 
 
 def _place(record: SourceRecord) -> str:

@@ -225,6 +225,18 @@ class FakeRuntime:
         self._called("compact")
         return list(self.checks)
 
+    def repair(self) -> list[Check]:
+        self._called("repair")
+        return list(self.checks)
+
+    def export(self, file: Path) -> list[Check]:
+        self._called("export", file)
+        return list(self.checks)
+
+    def import_from(self, file: Path) -> list[Check]:
+        self._called("import", file)
+        return list(self.checks)
+
     def catalogue(self) -> Any:
         from idc_local.catalogue import Catalogue
 

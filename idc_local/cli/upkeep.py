@@ -1,8 +1,9 @@
-"""``remove``, ``forget`` and ``compact``: taking things out of an index."""
+"""``remove``, ``forget``, ``compact``, ``repair``, ``export`` and ``import``: looking after an index."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
@@ -59,3 +60,52 @@ def compact_command(session: Session) -> None:
     """Give back the disk space of what was removed or replaced."""
     session.expect(checks=[])
     report_checks(session, session.runtime.compact())
+
+
+@click.command("repair", cls=Command, epilog=examples("idc-local repair", "idc-local repair --index ~/notes.idc"))
+def repair_command(session: Session) -> None:
+    """Take out what is damaged, and make everything that can be made from the rest anew.
+
+    The texts, vectors and questions in index.sqlite are the truth; what is searched is rebuilt from them, without a
+    model. A document that is itself damaged is named, with the command that indexes it again.
+    """
+    session.expect(checks=[])
+    report_checks(session, session.runtime.repair())
+
+
+@dataclass(frozen=True, slots=True)
+class FileArgument:
+    """What was typed."""
+
+    file: Path
+
+
+@click.command(
+    "export",
+    cls=Command,
+    options=FileArgument,
+    epilog=examples(
+        "idc-local export notes.idc.tar", "idc-local export /media/stick/notes.idc.tar --index ~/notes.idc"
+    ),
+)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+def export_command(session: Session, options: FileArgument) -> None:
+    """Write the whole index to one file, for another machine or as a backup.
+
+    The file holds the text of your documents: keep it as safe as them. It does not say in which folders they were.
+    """
+    session.expect(file=str(options.file), checks=[])
+    report_checks(session, session.runtime.export(options.file), file=str(options.file))
+
+
+@click.command(
+    "import",
+    cls=Command,
+    options=FileArgument,
+    epilog=examples("idc-local import notes.idc.tar", "idc-local import notes.idc.tar --index ~/notes.idc"),
+)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+def import_command(session: Session, options: FileArgument) -> None:
+    """Make an index from an exported file, all of it or nothing; the folder of the index must be missing or empty."""
+    session.expect(file=str(options.file), checks=[])
+    report_checks(session, session.runtime.import_from(options.file), file=str(options.file))

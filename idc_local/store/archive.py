@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO
 
-from idc_local.errors import InputError, StoreCorrupt, StoreError, StoreLocked
+from idc_local.errors import IdcError, InputError, StoreCorrupt, StoreError, StoreLocked
 from idc_local.store import caches
 from idc_local.store.layout import (
     DATABASE,
@@ -59,7 +59,8 @@ def export_index(folder: Path, file: Path) -> list[Check]:
         StoreError: there is no index, or a file cannot be written.
         StoreLocked: another process writes to the index.
     """
-    with os_errors(file.parent), _work_folder(file, "export") as work:
+    _check_replaceable(file)
+    with _writing(file), _work_folder(file, "export") as work:
         copy = work / DATABASE
         os.close(open_private(copy))
         with exclusive(folder) as db:
@@ -75,6 +76,27 @@ def export_index(folder: Path, file: Path) -> list[Check]:
         whole.replace(file)
         sync_folder(file.parent)
     return [Check("exported", "ok", f"{file}: {size:,} bytes")]
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    """Turns OSError into one line about the exported file."""
+    try:
+        yield
+    except OSError as error:
+        hint = "check that its folder exists, its permissions and free space"
+        raise StoreError(f"{file} cannot be written: {error.strerror or error}", hint=hint) from error
+
+
+def _check_replaceable(file: Path) -> None:
+    """Raises InputError where ``file`` is anything but missing, empty or an exported index."""
+    if not file.exists() or (file.is_file() and not file.stat().st_size):
+        return
+    try:
+        with _members(file) as tar:
+            _read_description(_member(tar, DESCRIPTION, file), file)
+    except IdcError as error:
+        raise InputError(f"{file} exists and is no exported index", hint="choose another name") from error
 
 
 def _strip(work: Path) -> None:
@@ -146,14 +168,25 @@ def _work_folder(target: Path, purpose: str) -> Iterator[Path]:
 
 def _unpack(file: Path, work: Path) -> None:
     """The database of an archive, checked, into ``work``."""
+    with _members(file) as tar:
+        description = _read_description(_member(tar, DESCRIPTION, file), file)
+        _copy(_member(tar, DATABASE, file), work / DATABASE, description, file)
+
+
+@contextmanager
+def _members(file: Path) -> Iterator[tarfile.TarFile]:
+    """The archive, open for reading."""
+    if file.exists() and not file.is_file():
+        raise InputError(f"{file} is no file", hint="make one with idc-local export")
     try:
-        with tarfile.open(file, mode="r:") as tar:
-            description = _read_description(_member(tar, DESCRIPTION, file), file)
-            _copy(_member(tar, DATABASE, file), work / DATABASE, description, file)
+        stream = file.open("rb")
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}", hint="check the path") from error
+    try:
+        with stream, tarfile.open(fileobj=stream, mode="r:") as tar:
+            yield tar
     except (tarfile.TarError, EOFError) as error:
         raise InputError(f"{file} is no exported index: {error}", hint="make one with idc-local export") from error
-    except FileNotFoundError as error:
-        raise InputError(f"{file} does not exist", hint="check the path") from error
 
 
 def _member(tar: tarfile.TarFile, name: str, file: Path) -> IO[bytes]:

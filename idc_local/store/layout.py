@@ -33,8 +33,11 @@ DATABASE = "index.sqlite"
 LOCK = "lock"
 GENERATIONS = "generations"
 SEGMENTS = "segments"
-MEND = "idc-local compact"
+MEND = "idc-local repair"
 """The command that makes everything derived anew, and takes out what cannot be read."""
+
+COMPACT = "idc-local compact"
+"""The command that also takes out whatever is of no use any more."""
 
 REMAKE = "idc-local index PATH --rebuild"
 """The command that begins with an empty database."""

@@ -13,8 +13,8 @@ from idc_local.errors import NothingFound, StoreCorrupt, StoreLocked
 from idc_local.store import caches, records, vectorcache
 from idc_local.store.codec import decode_sentences, decode_text, encode_text
 from idc_local.store.layout import (
+    COMPACT,
     DATABASE,
-    MEND,
     REMAKE,
     damaged,
     generations_on_disk,
@@ -167,7 +167,7 @@ def forget(folder: Path, path: str) -> list[Check]:
         if len(generations_on_disk(folder)) > 1:
             raise StoreLocked(
                 f"{path} is out of the index in {folder}, but a running search still reads what was there before",
-                hint=f"end it, then {MEND}",
+                hint=f"end it, then {COMPACT}",
             )
         telling = _telling(folder, db, doomed)
     return _searched(folder, doomed, telling)
@@ -224,7 +224,7 @@ def _searched(folder: Path, doomed: _Doomed, telling: dict[bytes, str]) -> list[
         size += count
         sentences = {telling[form] for form in found}
         if sentences:
-            remains.append(Check("remains", "fail", f"{file} still holds {len(sentences)} sentences", MEND))
+            remains.append(Check("remains", "fail", f"{file} still holds {len(sentences)} sentences", COMPACT))
     gone = Check("forgotten", "ok", f"{len(doomed.paths)} files: {', '.join(doomed.paths)}")
     what = f"none of {len(doomed.sentences)} sentences in {size:,} bytes of {len(files)} files"
     return [gone, *(remains or [Check("searched", "ok", what)])]

@@ -32,6 +32,9 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "remove": ("remove", "docs"),
     "forget": ("forget", "docs/pump.md"),
     "compact": ("compact",),
+    "repair": ("repair",),
+    "export": ("export", "notes.tar"),
+    "import": ("import", "notes.tar"),
     "models-list": ("models", "list"),
     "doctor": ("doctor",),
 }

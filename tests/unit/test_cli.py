@@ -27,6 +27,9 @@ CALLS: dict[str, tuple[str, ...]] = {
     "remove": ("remove", "docs"),
     "forget": ("forget", "docs/pump.md"),
     "compact": ("compact",),
+    "repair": ("repair",),
+    "export": ("export", "notes.tar"),
+    "import": ("import", "notes.tar"),
     "models": ("models", "list"),
     "doctor": ("doctor",),
 }
@@ -499,7 +502,10 @@ def test_status_lists_sources_for_verbose() -> None:
     assert (value["files"], value["skipped"], value["fingerprint"]["dimension"]) == (2, 1, 384)
 
 
-@pytest.mark.parametrize("call", [("verify",), ("forget", "a"), ("compact",), ("doctor",)])
+@pytest.mark.parametrize(
+    "call",
+    [("verify",), ("forget", "a"), ("compact",), ("repair",), ("export", "a"), ("import", "a"), ("doctor",)],
+)
 def test_a_failed_check_ends_with_1_and_names_its_fix(call: tuple[str, ...]) -> None:
     result = invoke(*call, runtime=FakeRuntime(checks=FAILED))
     assert result.exit_code == 1

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import sqlite3
 import tarfile
 from dataclasses import replace
@@ -145,6 +146,29 @@ def test_export_needs_an_index_and_the_lock(folder: Path, tmp_path: Path) -> Non
         export_index(folder, tmp_path / "x.tar")
     with pytest.raises(StoreError):
         export_index(folder, tmp_path / "missing" / "x.tar")
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(InputError, match="cannot be read: No such file"):
         import_index(tmp_path / "x.tar", tmp_path / "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["index"]
+
+
+def test_only_an_exported_index_is_replaced(folder: Path, tmp_path: Path) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Dear all. " * 100)
+    for place in (letter, tmp_path):
+        with pytest.raises(InputError, match="exists and is no exported index"):
+            export_index(folder, place)
+    assert letter.read_text() == "Dear all. " * 100
+    (tmp_path / "empty").touch()
+    export_index(folder, tmp_path / "empty")
+    import_index(tmp_path / "empty", tmp_path / "copy")
+    assert visible(tmp_path / "copy")["ids"] == visible(folder)["ids"]
+    with pytest.raises(StoreError, match=r"none/x\.tar cannot be written: No such file or directory"):
+        export_index(folder, tmp_path / "none" / "x.tar")
+
+
+def test_what_is_no_file_is_not_imported(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", "."):
+        with pytest.raises(InputError, match="is no file"):
+            import_index(tmp_path / name, tmp_path / "new")
+    assert not (tmp_path / "new").exists()

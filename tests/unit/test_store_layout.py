@@ -91,7 +91,7 @@ def test_an_older_format_is_made_anew(tmp_path: Path, monkeypatch: pytest.Monkey
         writer.publish()
     answers = visible(tmp_path)
     monkeypatch.setattr(layout, "FORMAT", FORMAT + 1)
-    with pytest.raises(StoreMismatch, match=f"has format {FORMAT}, .* hint: idc-local compact"):
+    with pytest.raises(StoreMismatch, match=f"has format {FORMAT}, .* hint: idc-local repair"):
         Snapshot.open(tmp_path)
     with Writer.open(tmp_path, FINGERPRINT) as writer:
         assert writer.publish() == 2

@@ -1,0 +1,128 @@
+"""Looking after an index through the command line: over a real index on disk, only the models are stand-ins."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from idc_local.cli import cli
+from idc_local.cli.session import App
+from tests.integration.test_cli_index import LocalRuntime
+
+Call = Callable[..., Result]
+QUESTIONS = ("When is the rent due?", "oil for the pump", "red lamp", "Mondtag")
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Runs one command in a folder with an index of three documents, two of them the same."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "pump.md").write_bytes(b"# Pump\r\n\r\nThe pump needs oil.\r\n\r\n## Lamp\r\n\r\nA red lamp warns.\r\n")
+    (docs / "rent.txt").write_text("The rent is due in May. It is paid to the landlord in Elm Street.\n")
+    (docs / "copy.txt").write_text("The rent is due in May. It is paid to the landlord in Elm Street.\n")
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(cli, list(arguments), obj=App(open_runtime=LocalRuntime, environ={}))
+
+    assert run("index", "docs", "--intents", "heuristic").exit_code == 0
+    return run
+
+
+def answers(call: Call, index: str = ".idc") -> list[str]:
+    return [call("search", question, "--format", "json", "--index", index).stdout for question in QUESTIONS]
+
+
+def checks(result: Result) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(result.stdout)["checks"]
+    return found
+
+
+def flip(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 0x20
+    path.write_bytes(bytes(data))
+
+
+def test_verify_reports_sources_that_are_not_as_they_were_and_does_not_fail(call: Call, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    sources = [check for check in checks(call("verify", "--deep", "--format", "json")) if check["name"] == "sources"]
+    assert [check["detail"] for check in sources] == ["3 files read again: 3 match, 0 moved, 0 changed, 0 gone"]
+    (docs / "pump.md").write_text("The pump is gone.\n")
+    (docs / "rent.txt").rename(docs / "lease.txt")
+    (docs / "copy.txt").unlink()
+    result = call("verify", "--deep", "--format", "json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = [(check["status"], check["detail"], check["fix"]) for check in checks(result) if "source" in check["name"]]
+    moved = f", now {docs / 'lease.txt'}"
+    assert found == [
+        ("ok", "3 files read again: 0 match, 2 moved, 1 changed, 0 gone", ""),
+        ("warn", f"moved: copy.txt{moved}", "idc-local index PATH"),
+        ("warn", "changed: pump.md", "idc-local index PATH"),
+        ("warn", f"moved: rent.txt{moved}", "idc-local index PATH"),
+    ]
+    (docs / "lease.txt").unlink()
+    assert "gone: rent.txt" in call("verify", "--deep").stdout
+    assert "sources" not in call("verify").stdout
+
+
+def test_repair_mends_what_verify_names(call: Call, tmp_path: Path) -> None:
+    before = answers(call)
+    victims = [
+        next((tmp_path / ".idc").glob(f"generations/1/{name}")) for name in ("segments/*/table.npy", "paths.utf8")
+    ]
+    for victim in (*victims, tmp_path / ".idc" / "manifest.json"):
+        flip(victim, victim.stat().st_size // 2)
+        damaged = call("verify", "--deep", "--format", "json")
+        assert damaged.exit_code == 1
+        assert any(victim.name in check["detail"] for check in checks(damaged) if check["fix"] == "idc-local repair")
+    assert "hint: idc-local repair" in call("search", "rent").stderr
+    result = call("repair", "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    assert [check["name"] for check in checks(result)] == ["rebuilt"]
+    assert answers(call) == before
+    assert call("verify", "--deep").exit_code == 0
+
+
+def test_an_index_goes_into_one_file_and_comes_out_of_it(call: Call, tmp_path: Path) -> None:
+    before = answers(call)
+    exported = call("export", "notes.tar", "--format", "json")
+    assert exported.exit_code == 0, exported.stderr
+    assert json.loads(exported.stdout)["file"] == "notes.tar"
+    assert str(tmp_path).encode() not in (tmp_path / "notes.tar").read_bytes()
+    shutil.rmtree(tmp_path / "docs")
+    assert call("import", "notes.tar", "--index", "new/.idc").exit_code == 0
+    assert answers(call, "new/.idc") == before
+    assert call("verify", "--deep", "--index", "new/.idc").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line", "code"),
+    [
+        (("import", "notes.tar"), ".idc is not empty. hint: choose another folder with --index DIR", 4),
+        (("import", "docs/pump.md", "--index", "new"), "docs/pump.md is no exported index", 2),
+        (("import", "none.tar", "--index", "new"), "none.tar cannot be read: No such file or directory", 2),
+        (("export", "docs/pump.md"), "docs/pump.md exists and is no exported index", 2),
+        (("export", "none/notes.tar"), "none/notes.tar cannot be written: No such file or directory", 4),
+        (("export", "notes.tar", "--index", "none"), "no index in none. hint: idc-local index PATH --index none", 4),
+        (("repair", "--index", "none"), "no index in none. hint: idc-local index PATH --index none", 4),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    call: Call, tmp_path: Path, arguments: tuple[str, ...], line: str, code: int
+) -> None:
+    assert call("export", "notes.tar").exit_code == 0
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file() and path.name != "lock"}
+    result = call(*arguments)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert result.stderr.startswith(f"error: {line}")
+    assert result.stderr.count("\n") == 1
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".idc", "docs", "notes.tar"]
