@@ -8,18 +8,28 @@ import sys
 import warnings
 from typing import NoReturn
 
-from idc_local.netguard import seal_environment
+from idc_local.errors import NetworkBlocked
+from idc_local.lockdown import close_network
+from idc_local.netguard import guard, seal_environment
 
 
 def main() -> NoReturn:
-    """Runs ``idc-local`` with the arguments of the process, and exits."""
+    """Runs ``idc-local`` with the arguments of the process, and exits.
+
+    The guard is up before any library is imported: one that reaches for the network then is stopped and named too.
+    """
     seal_environment(os.environ)
     prepare_streams()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
-    from idc_local.cli import cli
-
-    cli.main()
+    with guard(allow=False) as log:
+        try:
+            from idc_local.cli import cli
+            from idc_local.cli.session import App
+        except NetworkBlocked as error:
+            sys.stderr.write(f"error: {error}\n")
+            sys.exit(error.exit_code)
+        cli.main(obj=App(close_network=close_network, early=log))
 
 
 def prepare_streams() -> None:

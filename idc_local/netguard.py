@@ -2,8 +2,9 @@
 
 An audit hook sees every socket call that goes through Python, whatever library makes it: connecting, sending without
 a connection, listening and looking up names are refused unless they stay on this machine. Programs whose trade is the
-network are not started. Sockets that native code opens by itself are out of its sight. An audit hook cannot be taken
-out again: it is put in once, and acts for the guard on top of the stack.
+network are not started, and all others are named. Sockets of native code and of other programs are out of its sight:
+``lockdown`` has the kernel refuse those, and then no network socket can be made here at all. An audit hook cannot be
+taken out again: it is put in once, and acts for the guard on top of the stack.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from types import FrameType
 from typing import Any
 
 from idc_local.errors import NetworkBlocked
+from idc_local.lockdown import is_closed
 
 OFFLINE_ENVIRONMENT: Mapping[str, str] = {
     "HF_HUB_OFFLINE": "1",
@@ -43,6 +45,9 @@ _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "cmd", "powershell"})
 _KERNEL_FAMILIES = frozenset(
     getattr(socket, name) for name in ("AF_UNIX", "AF_NETLINK", "AF_ALG") if hasattr(socket, name)
 )
+_AS_THE_DESCRIPTOR = -1
+"""Family of a socket that is made from one which is there already."""
+_WHO_MAY = "only `idc-local models pull` and `models bundle` may use the network"
 _STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"]
 
 
@@ -65,6 +70,8 @@ class NetworkLog:
         line = f"network: {self.connections} connection{'' if self.connections == 1 else 's'}"
         if self.local:
             line += f", {self.local} on this machine"
+        if is_closed():
+            line += ", none possible for this process and what it starts"
         if self.refused:
             line += f", {len(self.refused)} refused ({'; '.join(dict.fromkeys(self.refused))})"
         if self.programs:
@@ -108,6 +115,12 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         check(_stack[-1], event, arguments)
 
 
+def _check_socket(log: NetworkLog, event: str, arguments: tuple[Any, ...]) -> None:
+    """Once the kernel refuses network sockets, whoever asks for one is named before it does."""
+    if is_closed() and arguments[1] not in (*_KERNEL_FAMILIES, _AS_THE_DESCRIPTOR):
+        _leaves(log, "a network socket")
+
+
 def _check_address(log: NetworkLog, event: str, arguments: tuple[Any, ...]) -> None:
     family, address = arguments[0].family, arguments[1]
     if family in _KERNEL_FAMILIES or address is None:
@@ -149,7 +162,7 @@ def _check_program(log: NetworkLog, event: str, arguments: tuple[Any, ...]) -> N
     network = sorted(started & NETWORK_PROGRAMS)
     if network and not log.allow:
         _refuse(log, f"start of {network[0]}")
-    log.programs.append(network[0] if network else first)
+    log.programs.append(f"{network[0] if network else first} by {_culprit(sys._getframe(1))}")
 
 
 def _words(event: str, arguments: tuple[Any, ...]) -> list[str]:
@@ -168,6 +181,7 @@ def _text(value: object) -> str:
 
 
 _CHECKS: Mapping[str, Callable[[NetworkLog, str, tuple[Any, ...]], None]] = {
+    "socket.__new__": _check_socket,
     "socket.connect": _check_address,
     "socket.sendto": _check_address,
     "socket.sendmsg": _check_address,
@@ -218,7 +232,8 @@ def _refuse(log: NetworkLog, what: str) -> None:
     culprit = _culprit(sys._getframe(1))
     log.refused.append(f"{what} by {culprit}")
     raise NetworkBlocked(
-        f"network use refused: {what} by {culprit}", hint="only `idc-local models pull` may use the network"
+        f"network use refused: {what} by {culprit}",
+        hint="only `idc-local models pull` and `models bundle` may use the network",
     )
 
 

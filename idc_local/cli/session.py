@@ -21,8 +21,9 @@ from idc_local.cli.output import Result, render, write
 from idc_local.cli.progress import Quiet, Reporter
 from idc_local.cli.terminal import Screen, detect_screen, safe
 from idc_local.config import FORMATS, Settings, load_settings
+from idc_local.errors import NetworkBlocked
 from idc_local.machine import available_threads
-from idc_local.netguard import guard
+from idc_local.netguard import NetworkLog, guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,12 +48,16 @@ class App:
     """State of one process, shared with the error boundary.
 
     failure: what a JSON consumer gets besides the error, when a command fails; None until a JSON command runs.
+    close_network: has the kernel keep the whole process off the network for good; True where it does.
+    early: what was seen of the network before the command ran.
     """
 
     open_runtime: OpenRuntime = open_runtime
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     debug: bool = False
     failure: dict[str, Any] | None = None
+    close_network: Callable[[], bool] = lambda: False
+    early: NetworkLog | None = None
 
 
 @dataclass
@@ -103,6 +108,10 @@ class Session:
         if self.verbosity >= 0:
             write(f"{safe(text)}\n", err=True)
 
+    def warn(self, text: str) -> None:
+        """The same, whatever was asked for."""
+        write(f"{safe(text)}\n", err=True)
+
     def detail(self, text: str) -> None:
         """The same for ``-v`` only."""
         if self.verbosity > 0:
@@ -152,6 +161,7 @@ def _common_options() -> list[click.Option]:
         click.Option(["-q", "--quiet"], is_flag=True, help="No progress and no notes."),
         click.Option(["-v", "--verbose"], is_flag=True, help="More detail, timings, and a network report."),
         click.Option(["--config"], type=path, metavar="FILE", help="Settings file to use in place of your own."),
+        click.Option(["--allow-network"], is_flag=True, help="Only count connections, and refuse none."),
         click.Option(["--debug"], is_flag=True, is_eager=True, callback=_set_debug, expose_value=False, help=_DEBUG),
     ]
 
@@ -172,7 +182,8 @@ class Command(click.Command):
     """A command with the common options. Its function takes the session and an instance of ``options``.
 
     options: frozen dataclass with a field for each of the command's own parameters. network: True for the only kind
-    of command that may use it.
+    of command that may use it. loopback: True for one that talks to other programs of this machine, which the kernel
+    cannot tell from the network: the guard in the process alone keeps it in.
     """
 
     def __init__(
@@ -180,11 +191,13 @@ class Command(click.Command):
         *args: Any,  # noqa: ANN401  # whatever click.Command takes
         options: type[Any] | None = None,
         network: bool = False,
+        loopback: bool = False,
         **attributes: Any,  # noqa: ANN401
     ) -> None:
         super().__init__(*args, **attributes)
         self._options = options
         self._network = network
+        self._loopback = loopback
         self._own = len(self.params)
         self.params.extend(_common_options())
 
@@ -192,15 +205,20 @@ class Command(click.Command):
         """Builds session and options, and runs the command under the guard."""
         app = ctx.ensure_object(App)
         given = dict(ctx.params)
-        session = self._session(app, given, ctx.command_path)
-        own = {key: value for key, value in given.items() if key not in _OVERRIDES}
-        ctx.params = {"session": session} | ({"options": self._options(**own)} if self._options else {})
-        with guard(allow=self._network) as log:
+        asked = given.pop("allow_network")
+        if not (asked or self._network or self._loopback):
+            app.close_network()
+        with guard(allow=asked or self._network) as log:
+            session = self._session(app, given, ctx.command_path)
+            if asked:
+                session.warn("network: allowed by --allow-network; connections are counted, none is refused")
+            own = {key: value for key, value in given.items() if key not in _OVERRIDES}
+            ctx.params = {"session": session} | ({"options": self._options(**own)} if self._options else {})
             try:
                 return super().invoke(ctx)
             finally:
                 session.close()
-                session.detail(log.summary())
+                _tell(session, log, app.early)
 
     def _session(self, app: App, given: dict[str, Any], path: str) -> Session:
         quiet, verbose, config = given.pop("quiet"), given.pop("verbose"), given.pop("config")
@@ -222,6 +240,17 @@ class Command(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def _tell(session: Session, log: NetworkLog, early: NetworkLog | None) -> None:
+    """What was seen of the network: for ``-v``, or for all where something was refused that nobody has heard of."""
+    if early is not None:
+        log.refused[:0] = early.refused
+    told = sys.exception()
+    refused = [what for what in log.refused if not isinstance(told, NetworkBlocked) or what not in told.message]
+    if refused and session.verbosity <= 0:
+        session.warn(f"warning: network use refused: {'; '.join(dict.fromkeys(refused))}")
+    session.detail(log.summary())
 
 
 def set_threads(threads: int) -> None:

@@ -189,13 +189,14 @@ def test_os_system_is_looked_at_too(log: NetworkLog) -> None:
 
 def test_other_programs_are_noted(log: NetworkLog) -> None:
     subprocess.run([sys.executable, "-c", "pass"], check=True)
-    assert log.summary() == f"network: 0 connections; started {os.path.basename(sys.executable)}"
+    program = os.path.basename(sys.executable)
+    assert log.summary().startswith(f"network: 0 connections; started {program} by tests.unit.test_netguard (test_")
 
 
 def test_pip_may_be_started_where_the_network_is_allowed() -> None:
     with guard(allow=True) as log:
         subprocess.run([sys.executable, "-c", "pass", "-m", "pip"], check=True)
-    assert log.programs == ["pip"]
+    assert [program.split(" (")[0] for program in log.programs] == ["pip by tests.unit.test_netguard"]
     assert log.refused == []
 
 
