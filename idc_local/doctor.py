@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,10 @@ from typing import Any
 
 from idc_local.catalogue import EMBEDDER, OK, ModelFiles, ModelStatus
 from idc_local.config import Settings, unknown_variables
-from idc_local.errors import IdcError, NetworkBlocked
+from idc_local.errors import IdcError
 from idc_local.machine import Machine
-from idc_local.netguard import OFFLINE_ENVIRONMENT, guard
+from idc_local.netguard import OFFLINE_ENVIRONMENT
+from idc_local.silence import IN_PYTHON, network_checks, stopped_by
 from idc_local.types import Check, FloatArray
 
 PYTHON = (3, 11)
@@ -26,8 +26,6 @@ LITTLE_DISK, NO_DISK = 1_000_000_000, 100_000_000
 """Free bytes below which there is a warning, a failure."""
 
 FAST_FEATURES = ("avx2", "asimd")
-OUTSIDE = ("192.0.2.1", 9)
-"""An address that is set aside for documentation and leads nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +48,8 @@ class Probes:
     complete: Callable[[str], str]
 
 
-def examine(probes: Probes, *, deep: bool) -> list[Check]:
-    """All checks in order; ``deep`` also loads both models and tries them."""
+def examine(probes: Probes, *, deep: bool, network: bool = False) -> list[Check]:
+    """All checks in order; ``deep`` also loads both models and tries them, ``network`` tries all ways out."""
     checks = [
         *machine_checks(probes.machine),
         *_attempt("models", lambda: _models(probes)),
@@ -60,6 +58,8 @@ def examine(probes: Probes, *, deep: bool) -> list[Check]:
         *_index(probes),
         *_attempt("network guard", _network_guard),
     ]
+    if network:
+        checks += _attempt("network", network_checks)
     if deep:
         checks += _attempt("embedding", lambda: _embedding(probes))
         checks += _attempt("generation", lambda: _generation(probes))
@@ -182,7 +182,8 @@ def _fingerprint(probes: Probes) -> Iterator[Check]:
 
 def _network_guard() -> Iterator[Check]:
     """Tries to get out, by address and by name, and expects to be stopped before anything leaves."""
-    open_doors = [str(name) for name, attempt in _ATTEMPTS.items() if not _stopped(attempt)]
+    attempts = {name: IN_PYTHON[name] for name in ("connections", "name look-ups")}
+    open_doors = [name for name, attempt in attempts.items() if not stopped_by(attempt)]
     switches = [name for name, value in OFFLINE_ENVIRONMENT.items() if os.environ.get(name) != value]
     if open_doors:
         yield Check("network guard", "fail", f"does not stop {', '.join(open_doors)}", "python -m idc_local doctor")
@@ -192,28 +193,6 @@ def _network_guard() -> Iterator[Check]:
         yield Check(
             "network guard", "ok", "connections and name look-ups are refused; libraries are told to be offline"
         )
-
-
-def _connect() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.connect_ex(OUTSIDE)
-
-
-_ATTEMPTS: Mapping[str, Callable[[], object]] = {
-    "connections": _connect,
-    "name look-ups": lambda: socket.getaddrinfo("idc-local.invalid", 9),
-}
-
-
-def _stopped(attempt: Callable[[], object]) -> bool:
-    with guard(allow=False):
-        try:
-            attempt()
-        except NetworkBlocked:
-            return True
-        except OSError:
-            return False
-    return False
 
 
 def _embedding(probes: Probes) -> Iterator[Check]:

@@ -309,8 +309,11 @@ class Runtime:
         """Makes the index from an exported file; there must be none yet."""
         return import_index(file, self.settings.index)
 
-    def doctor(self, deep: bool = False) -> list[Check]:
-        """Checks of the installation, the models and the index; ``deep`` also loads both models and tries them."""
+    def doctor(self, deep: bool = False, network: bool = False) -> list[Check]:
+        """Checks of the installation, the models and the index.
+
+        deep: also load both models and try them. network: also try every way off this machine.
+        """
         return examine(
             Probes(
                 settings=self.settings,
@@ -324,6 +327,7 @@ class Runtime:
                 complete=self._complete,
             ),
             deep=deep,
+            network=network,
         )
 
     def _complete(self, prompt: str) -> str:

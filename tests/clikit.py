@@ -209,8 +209,8 @@ class FakeRuntime:
         self._called("verify", deep)
         return list(self.checks)
 
-    def doctor(self, deep: bool) -> list[Check]:
-        self._called("doctor", deep)
+    def doctor(self, deep: bool, network: bool) -> list[Check]:
+        self._called("doctor", deep, network)
         return list(self.checks)
 
     def remove(self, path: str) -> int:

@@ -19,20 +19,24 @@ class DoctorArguments:
     """What was typed."""
 
     deep: bool
+    network: bool
 
 
 @click.command(
     "doctor",
     cls=Command,
     options=DoctorArguments,
-    epilog=examples("idc-local doctor", "idc-local doctor --deep", "idc-local doctor --format json"),
+    epilog=examples(
+        "idc-local doctor", "idc-local doctor --deep", "idc-local doctor --network", "idc-local doctor --format json"
+    ),
 )
 @click.option("--deep", is_flag=True, help="Also load both models and try them (a few seconds).")
+@click.option("--network", is_flag=True, help="Also try every way off this machine, and show that each is shut.")
 def doctor_command(session: Session, options: DoctorArguments) -> None:
     """Check the installation, the models, the index and the network guard; exit code 1 if any check fails."""
     session.expect(checks=[])
     try:
-        checks = session.runtime.doctor(options.deep)
+        checks = session.runtime.doctor(options.deep, options.network)
     except ImportError as error:
         checks = _without_runtime(str(error))
     report_checks(session, checks)

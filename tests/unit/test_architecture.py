@@ -19,7 +19,7 @@ LAYERS: dict[str, int] = {
               strategies""",
         2: """config machine lockdown netguard readers catalogue pull adopt datasets evalcache sample plots whereabouts
               backends store""",
-        3: """embedding memory sources prediction pipeline indexing forecasting searching evaluation doctor""",
+        3: """embedding memory sources prediction pipeline indexing forecasting searching evaluation silence doctor""",
         4: "runtime evaluating api",
         5: "cli",
     }.items()

@@ -241,9 +241,9 @@ def test_a_generator_that_says_nothing(probes: Probes) -> None:
 
 
 def test_a_guard_that_lets_something_through(probes: Probes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "_ATTEMPTS", {"connections": lambda: None, "look-ups": lambda: None})
+    monkeypatch.setattr(doctor, "IN_PYTHON", {"connections": lambda: None, "name look-ups": lambda: None})
     check = by_name(examine(probes, deep=False))["network guard"]
-    assert (check.status, check.detail) == ("fail", "does not stop connections, look-ups")
+    assert (check.status, check.detail) == ("fail", "does not stop connections, name look-ups")
 
 
 def test_libraries_that_were_not_told_to_be_offline(probes: Probes, monkeypatch: pytest.MonkeyPatch) -> None:
