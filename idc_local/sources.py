@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from idc_local.errors import InputError
 from idc_local.ports import SourceFile
 from idc_local.readers import read_source
-from idc_local.readers.walk import walk
+from idc_local.readers.walk import Ignored, WalkOptions, walk
 from idc_local.types import Document, Skip, SourceRecord
 
 STDIN = "-"
@@ -30,15 +30,18 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Files to look into, paths that are gone, and files that cannot be read at all."""
+    """Files to look into, paths gone or no longer asked for, files that cannot be read, and what is ignored."""
 
     found: tuple[Found, ...]
     removed: tuple[str, ...]
     skipped: tuple[Skip, ...]
+    ignored: tuple[Ignored, ...] = ()
 
 
-def plan_sources(roots: Sequence[Path], known: Mapping[str, SourceRecord]) -> Plan:
+def plan_sources(roots: Sequence[Path], known: Mapping[str, SourceRecord], options: WalkOptions | None = None) -> Plan:
     """What is below ``roots``, under names that are unique in the index, and which known files are gone.
+
+    A known file that ``options`` or an ignore file leave out is gone too.
 
     Raises:
         InputError: a root does not exist.
@@ -46,33 +49,38 @@ def plan_sources(roots: Sequence[Path], known: Mapping[str, SourceRecord]) -> Pl
     found: dict[str, Found] = {}
     seen: set[Path] = set()
     skipped: list[Skip] = []
-    hidden: list[str] = []
+    ignored: list[Ignored] = []
+    unseen: list[str] = []
     absolute = sorted({os.path.abspath(root) for root in roots})
     for root in map(Path, absolute):
         if not os.path.lexists(root):
             raise InputError(f"{root} does not exist", hint="check the path")
-        files, left_out = _walk(root)
+        files, left_out, unwanted = _walk(root, options)
         skipped.extend(left_out)
+        ignored.extend(unwanted)
         # What cannot be looked at now has not vanished: its last good version stays.
         folder = root if root.is_dir() else root.parent
-        hidden.extend(os.path.abspath(folder / skip.path) for skip in left_out)
+        unseen.extend(os.path.abspath(folder / skip.path) for skip in left_out)
         fresh = [file for file in files if file.real not in seen]
         seen.update(file.real for file in fresh)
         found.update((entry.file.path, entry) for entry in _named(root, fresh, known, found))
     gone = [record for path, record in known.items() if path not in found and _below(record, absolute)]
-    removed = sorted(record.path for record in gone if not _below(record, hidden))
-    return Plan(tuple(found.values()), tuple(removed), tuple(skipped))
+    removed = sorted(record.path for record in gone if not _below(record, unseen))
+    return Plan(tuple(found.values()), tuple(removed), tuple(skipped), tuple(ignored))
 
 
-def _walk(root: Path) -> tuple[list[SourceFile], list[Skip]]:
+def _walk(root: Path, options: WalkOptions | None) -> tuple[list[SourceFile], list[Skip], list[Ignored]]:
     files: list[SourceFile] = []
     skipped: list[Skip] = []
-    for entry in walk([root]):
+    ignored: list[Ignored] = []
+    for entry in walk([root], options):
         if isinstance(entry, Skip):
             skipped.append(entry)
+        elif isinstance(entry, Ignored):
+            ignored.append(entry)
         else:
             files.append(entry)
-    return files, skipped
+    return files, skipped, ignored
 
 
 def _named(

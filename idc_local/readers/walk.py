@@ -1,7 +1,8 @@
 """Finds files to read below files and folders, in the order of their names. Reads no content.
 
-A folder gives the files whose suffix a reader knows; a file that is named itself is always tried. Links are followed
-only while they stay inside their root, and every folder is entered once, so cycles end.
+A folder gives all files but hidden ones, those that ``.gitignore`` and ``.idcignore`` files leave out, and types that
+hold no words; a file that is named itself is always tried. Links are followed only while they stay inside their root,
+and every folder is entered once, so cycles end.
 """
 
 from __future__ import annotations
@@ -14,18 +15,39 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from idc_local.ports import SourceFile
-from idc_local.readers import MAX_BYTES, READERS
+from idc_local.readers import MAX_BYTES
+from idc_local.readers.choosing import Choice, Globs, choice_at
+from idc_local.readers.kinds import is_archive, is_wordless
 from idc_local.types import Skip
 
-Entry = SourceFile | Skip
+_INDEX_FILES = frozenset(("manifest.json", "index.sqlite"))
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A file, or a folder with a slash behind its name, that was not asked for, and what says so."""
+
+    path: str
+    reason: str
+
+
+Entry = SourceFile | Skip | Ignored
 
 
 @dataclass(frozen=True, slots=True)
 class WalkOptions:
-    """What is found: ``hidden`` also takes names that begin with a dot; larger files than ``max_bytes`` are skipped."""
+    """What is found.
+
+    max_bytes: larger files are skipped. hidden: also names that begin with a dot. archives: also archives.
+    include, exclude: patterns as in ``.gitignore``, relative to each root. Where there are ``include`` patterns, only
+    what one of them names, or a folder above it, is taken; ``exclude`` overrules that.
+    """
 
     max_bytes: int = MAX_BYTES
     hidden: bool = False
+    archives: bool = False
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 def walk(roots: Sequence[Path], options: WalkOptions | None = None) -> Iterator[Entry]:
@@ -69,13 +91,19 @@ def _below(root: Path, options: WalkOptions) -> list[Entry]:
     """The entries of one root, sorted by path."""
     try:
         if not stat.S_ISDIR(root.stat().st_mode):
-            return [_file(root, root.name, options)]
+            return [_named_file(root, options)]
         base = root.resolve()
     except OSError as error:
         return [Skip(shown(root.name or str(root)), f"cannot be read: {error.strerror}")]
-    visit = _Visit(base, options)
-    visit.folder(root, PurePath())
+    visit = _Visit(root, base, options)
+    visit.run()
     return sorted(visit.entries, key=lambda entry: entry.path)
+
+
+def _named_file(file: Path, options: WalkOptions) -> Entry:
+    """A file that is a root: only the command line may leave it out."""
+    refusal = Globs(str(file.parent), options.include, options.exclude).refusal(str(file), False, False)
+    return Ignored(shown(file.name), refusal) if refusal else _file(file, file.name, options)
 
 
 def _file(real: Path, name: str, options: WalkOptions) -> Entry:
@@ -87,6 +115,8 @@ def _file(real: Path, name: str, options: WalkOptions) -> Entry:
         return Skip(path, f"cannot be read: {error.strerror}")
     if not stat.S_ISREG(status.st_mode):
         return Skip(path, "not a regular file (a pipe, socket or device)")
+    if is_archive(name) and not options.archives:
+        return Skip(path, "an archive", "--archives reads what is in it")
     if status.st_size > options.max_bytes:
         return Skip(
             path,
@@ -98,47 +128,74 @@ def _file(real: Path, name: str, options: WalkOptions) -> Entry:
     return SourceFile(path, real, status.st_size, status.st_mtime_ns)
 
 
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder to enter: its place, its name below the root, and what was chosen in the folder that holds it."""
+
+    real: Path
+    name: PurePath
+    choice: Choice
+
+
 class _Visit:
     """The walk of one root folder; folders are entered from a list, so depth costs no stack."""
 
-    def __init__(self, base: Path, options: WalkOptions) -> None:
+    def __init__(self, root: Path, base: Path, options: WalkOptions) -> None:
         self.entries: list[Entry] = []
+        self._root = root
         self._base = base
         self._options = options
         self._entered: set[Path] = set()
-        self._links: list[tuple[Path, PurePath]] = []
+        self._links: list[_Folder] = []
 
-    def folder(self, real: Path, name: PurePath) -> None:
-        """Everything below ``real``: its own folders first, then those that links lead to."""
-        self._tree(real, name)
+    def run(self) -> None:
+        """Everything below the root: its own folders first, then those that links lead to."""
+        options = self._options
+        self._tree(
+            _Folder(self._root, PurePath(), choice_at(self._root, options.include, options.exclude, options.hidden))
+        )
         while self._links:
-            self._links.sort(key=lambda link: link[1].as_posix(), reverse=True)
-            self._tree(*self._links.pop())
+            self._links.sort(key=lambda link: link.name.as_posix(), reverse=True)
+            self._tree(self._links.pop())
 
-    def _tree(self, real: Path, name: PurePath) -> None:
-        pending = [(real, name)]
+    def _tree(self, start: _Folder) -> None:
+        pending = [start]
         while pending:
-            folder, below = pending.pop()
-            resolved = folder.resolve()
-            if resolved in self._entered:
-                continue
-            self._entered.add(resolved)
-            try:
-                with os.scandir(folder) as listing:
-                    children = list(listing)
-            except OSError as error:
-                self.entries.append(Skip(shown(below.as_posix()) + "/", f"cannot be read: {error.strerror}"))
-                continue
-            for child in children:
-                if self._options.hidden or not child.name.startswith("."):
-                    pending.extend(self._child(child, below / child.name))
+            folder = pending.pop()
+            resolved = folder.real.resolve()
+            if resolved not in self._entered:
+                self._entered.add(resolved)
+                pending += self._enter(folder)
 
-    def _child(self, child: os.DirEntry[str], name: PurePath) -> list[tuple[Path, PurePath]]:
+    def _enter(self, folder: _Folder) -> list[_Folder]:
+        """Notes what is in a folder, and returns the folders among it."""
+        try:
+            with os.scandir(folder.real) as listing:
+                children = list(listing)
+        except OSError as error:
+            self.entries.append(Skip(shown(folder.name.as_posix()) + "/", f"cannot be read: {error.strerror}"))
+            return []
+        names = {child.name for child in children}
+        if names >= _INDEX_FILES:
+            self.entries.append(Ignored(shown(folder.name.as_posix()) + "/", "an index"))
+            return []
+        choice = folder.choice.inside(self._path(folder.name), folder.real, names)
+        return [below for child in children for below in self._child(child, folder.name / child.name, choice)]
+
+    def _path(self, name: PurePath) -> str:
+        return os.path.join(self._root, name) if name.parts else str(self._root)
+
+    def _child(self, child: os.DirEntry[str], name: PurePath, choice: Choice) -> list[_Folder]:
         """Notes a file or link; a folder is returned to be entered."""
+        is_folder = _is_folder(child)
+        refusal = choice.refusal(self._path(name), is_folder)
+        if refusal:
+            self.entries.append(Ignored(shown(name.as_posix()) + "/" * is_folder, refusal))
+            return []
         real = Path(child.path)
         if not child.is_symlink():
-            if child.is_dir(follow_symlinks=False):
-                return [(real, name)]
+            if is_folder:
+                return [_Folder(real, name, choice)]
             self._note(real, name)
             return []
         try:
@@ -148,16 +205,21 @@ class _Visit:
             return []
         if not target.is_relative_to(self._base):
             self.entries.append(Skip(shown(name.as_posix()), "a link that leads out of the folder"))
-        elif target.is_dir():
-            self._links.append((real, name))
+        elif is_folder:
+            self._links.append(_Folder(real, name, choice))
         else:
             self._note(target, name)
         return []
 
     def _note(self, real: Path, name: PurePath) -> None:
-        path = name.as_posix()
-        suffix = name.suffix.lower()
-        if suffix in READERS or suffix == "":
-            self.entries.append(_file(real, path, self._options))
+        if is_wordless(name.name) and not is_archive(name.name):
+            self.entries.append(Skip(shown(name.as_posix()), f"unsupported type {shown(name.suffix.lower())}"))
         else:
-            self.entries.append(Skip(shown(path), f"unsupported type {shown(suffix)}"))
+            self.entries.append(_file(real, name.as_posix(), self._options))
+
+
+def _is_folder(child: os.DirEntry[str]) -> bool:
+    try:
+        return child.is_dir()
+    except OSError:
+        return False

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from idc_local.ports import SourceFile
-from idc_local.readers.walk import WalkOptions, walk
+from idc_local.readers.walk import Ignored, WalkOptions, walk
 from idc_local.types import Skip
 
 
@@ -27,6 +27,10 @@ def skips(roots: Sequence[Path], options: WalkOptions | None = None) -> list[tup
     return [(entry.path, entry.reason) for entry in walk(roots, options) if isinstance(entry, Skip)]
 
 
+def ignored(roots: Sequence[Path], options: WalkOptions | None = None) -> list[tuple[str, str]]:
+    return [(entry.path, entry.reason) for entry in walk(roots, options) if isinstance(entry, Ignored)]
+
+
 def test_a_folder_gives_its_files_by_name(tmp_path: Path) -> None:
     make(tmp_path, "b.txt", "a.md", "sub/c.html", "sub/deep/d.txt", "README", "B.txt")
     assert files([tmp_path]) == ["B.txt", "README", "a.md", "b.txt", "sub/c.html", "sub/deep/d.txt"]
@@ -36,17 +40,26 @@ def test_a_folder_gives_its_files_by_name(tmp_path: Path) -> None:
     assert entry == SourceFile("B.txt", tmp_path / "B.txt", status.st_size, status.st_mtime_ns)
 
 
-def test_unsupported_types_are_named_in_a_folder_and_tried_when_asked_for(tmp_path: Path) -> None:
-    make(tmp_path, "a.txt", "b.xyz", "c.tar.GZ")
-    assert files([tmp_path]) == ["a.txt"]
-    assert skips([tmp_path]) == [("b.xyz", "unsupported type .xyz"), ("c.tar.GZ", "unsupported type .gz")]
-    assert files([tmp_path / "b.xyz"]) == ["b.xyz"]
+def test_types_without_words_are_named_in_a_folder_and_tried_when_asked_for(tmp_path: Path) -> None:
+    make(tmp_path, "a.txt", "b.xyz", "c.PNG", "d.gz")
+    assert files([tmp_path]) == ["a.txt", "b.xyz"]
+    assert skips([tmp_path]) == [("c.PNG", "unsupported type .png"), ("d.gz", "unsupported type .gz")]
+    assert files([tmp_path / "c.PNG"]) == ["c.PNG"]
+
+
+def test_archives_are_for_those_who_ask(tmp_path: Path) -> None:
+    make(tmp_path, "a.zip", "b.tar.GZ", "c.tgz")
+    assert files([tmp_path]) == []
+    assert skips([tmp_path]) == [("a.zip", "an archive"), ("b.tar.GZ", "an archive"), ("c.tgz", "an archive")]
+    assert skips([tmp_path / "a.zip"]) == [("a.zip", "an archive")]
+    assert files([tmp_path], WalkOptions(archives=True)) == ["a.zip", "b.tar.GZ", "c.tgz"]
 
 
 def test_hidden_names_are_left_out_unless_asked_for(tmp_path: Path) -> None:
     make(tmp_path, "a.txt", ".b.txt", ".git/c.txt")
     assert files([tmp_path]) == ["a.txt"]
     assert skips([tmp_path]) == []
+    assert ignored([tmp_path]) == [(".b.txt", "hidden"), (".git/", "hidden")]
     assert files([tmp_path], WalkOptions(hidden=True)) == [".b.txt", ".git/c.txt", "a.txt"]
     assert files([tmp_path / ".b.txt"]) == [".b.txt"]
 
@@ -141,3 +154,61 @@ def test_a_deep_tree_costs_no_stack(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "a.txt").write_bytes(b"x")
     assert files([tmp_path]) == ["d/" * 200 + "a.txt"]
+
+
+def test_ignore_files_leave_out_and_say_where(tmp_path: Path) -> None:
+    make(tmp_path, "a.txt", "b.log", "keep.log", "out/x.txt", "sub/a.txt", "sub/b.txt", "sub/deep/b.txt")
+    (tmp_path / ".gitignore").write_text("*.log\nout/\n")
+    (tmp_path / ".idcignore").write_text("!keep.log\n")
+    (tmp_path / "sub" / ".gitignore").write_text("/b.txt\n")
+    assert files([tmp_path]) == ["a.txt", "keep.log", "sub/a.txt", "sub/deep/b.txt"]
+    reasons = [entry for entry in ignored([tmp_path]) if entry[1] != "hidden"]
+    assert reasons == [("b.log", ".gitignore:1"), ("out/", ".gitignore:2"), ("sub/b.txt", ".gitignore:1")]
+    assert skips([tmp_path]) == []
+    assert files([tmp_path / "b.log", tmp_path / "out"]) == ["b.log", "x.txt"]
+
+
+def test_patterns_above_a_root_hold_for_its_parts(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    make(repository, "sub/a.txt", "sub/b.txt", "sub/c.txt", "sub/d.txt", ".git/config")
+    (repository / ".gitignore").write_text("sub/a.txt\n")
+    (repository / ".idcignore").write_text("b.txt\n")
+    (tmp_path / ".gitignore").write_text("c.txt\n")
+    (tmp_path / ".idcignore").write_text("d.txt\n")
+    assert files([repository]) == ["sub/c.txt"]
+    assert files([repository / "sub"]) == ["c.txt"]
+    (repository / ".git" / "config").unlink()
+    (repository / ".git").rmdir()
+    assert files([repository]) == ["sub/c.txt"]
+    assert files([repository / "sub"]) == ["a.txt", "c.txt"]
+
+
+def test_globs_of_the_command_line(tmp_path: Path) -> None:
+    make(tmp_path, "a.md", "b.txt", "docs/c.txt", "docs/d.md", "docs/old/e.md", "f.log")
+    (tmp_path / ".gitignore").write_text("f.log\n")
+
+    def found(include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> list[str]:
+        return files([tmp_path], WalkOptions(include=include, exclude=exclude))
+
+    assert found(("*.md",)) == ["a.md", "docs/d.md", "docs/old/e.md"]
+    assert found(("/docs",)) == ["docs/c.txt", "docs/d.md", "docs/old/e.md"]
+    assert found(("*.md", "b.txt"), ("old/",)) == ["a.md", "b.txt", "docs/d.md"]
+    assert found((), ("*.md", "!a.md")) == ["a.md", "b.txt", "docs/c.txt"]
+    assert found(("*.log",)) == []
+    assert ignored([tmp_path / "a.md"], WalkOptions(exclude=("*.md",))) == [("a.md", "--exclude *.md")]
+    assert ignored([tmp_path / "b.txt"], WalkOptions(include=("*.md",))) == [("b.txt", "no --include names it")]
+
+
+def test_an_index_is_no_document(tmp_path: Path) -> None:
+    make(tmp_path, "a.txt", "mine/manifest.json", "mine/index.sqlite", "mine/generations/1/x.json")
+    make(tmp_path, "other/manifest.json")
+    assert files([tmp_path]) == ["a.txt", "other/manifest.json"]
+    assert ignored([tmp_path]) == [("mine/", "an index")]
+
+
+def test_an_ignore_file_that_is_none_is_passed_over(tmp_path: Path) -> None:
+    make(tmp_path, "a.txt", "sub/a.txt", "far/a.txt")
+    os.mkfifo(tmp_path / ".gitignore")
+    (tmp_path / "sub" / ".gitignore").mkdir()
+    (tmp_path / "far" / ".gitignore").write_text("a.txt\n" * 50_000)
+    assert files([tmp_path]) == ["a.txt", "far/a.txt", "sub/a.txt"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from idc_local.errors import InputError
+from idc_local.readers.walk import WalkOptions
 from idc_local.sources import Plan, plan_sources
 from idc_local.types import SourceRecord
 
@@ -112,3 +113,19 @@ def test_what_cannot_be_looked_at_has_not_vanished(tmp_path: Path, monkeypatch: 
     assert names(plan) == ["a.txt"]
     assert plan.removed == ()
     assert [skip.path for skip in plan.skipped] == ["sub/"]
+
+
+def test_what_becomes_ignored_is_removed_and_comes_back(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    write(docs, "a.txt", "sub/c.txt", "d.md")
+    before = known(plan_sources([docs], {}))
+    (docs / ".idcignore").write_text("sub/\n")
+    plan = plan_sources([docs], before)
+    assert (names(plan), plan.removed) == (["a.txt", "d.md"], ("sub/c.txt",))
+    assert [(entry.path, entry.reason) for entry in plan.ignored] == [
+        (".idcignore", "hidden"),
+        ("sub/", ".idcignore:1"),
+    ]
+    assert plan_sources([docs], before, WalkOptions(exclude=("*.md",))).removed == ("d.md", "sub/c.txt")
+    (docs / ".idcignore").unlink()
+    assert names(plan_sources([docs], {})) == ["a.txt", "d.md", "sub/c.txt"]
