@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -178,6 +178,24 @@ def load_settings(
     values.setdefault("models", default_models_folder())
     every = {key: origins.get(key, "default") for key in _KEYS}
     return _checked(Settings(**values, origins=every))
+
+
+def keep_settings_apart(index: Path, roots: Iterable[Path]) -> None:
+    """Refuses an index folder that brings settings along from inside a folder that is to be indexed.
+
+    Raises:
+        ConfigError: ``config.toml`` of the index lies below one of the roots.
+    """
+    file = index / INDEX_CONFIG
+    if not file.is_file():
+        return
+    above = {file.resolve().parent, *file.resolve().parent.parents}
+    for root in roots:
+        if root.resolve() in above:
+            raise ConfigError(
+                f"{file} lies in {root}, which is to be indexed, and no setting is read from there",
+                hint=f"remove {file}, or keep the index elsewhere with --index DIR",
+            )
 
 
 def _file_layers(config: Path | None) -> Iterator[_Layer]:

@@ -37,6 +37,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "import": ("upkeep", "Make an index from an exported file."),
     "eval": ("evaluate", "Compare ways of cutting, on labelled data or on the index itself."),
     "models": ("models", "List, fetch, add and check model files."),
+    "config": ("configuration", "Show the settings, and where each comes from."),
+    "licences": ("licences", "List the licence of every library and model."),
     "doctor": ("doctor", "Check the installation, the models and the index."),
 }
 """For each command the module of this package that defines it, and its line in the overview."""
@@ -97,7 +99,7 @@ class CommandLine(click.Group):
 def cli() -> None:
     """Search private documents offline, by the questions that they answer.
 
-    Nothing leaves this machine: only `models pull` may use the network. Results go to stdout, everything else to
-    stderr. Exit codes: 0 done, 1 nothing found or a check not met, 2 wrong usage or unusable input, 3 a model is
-    missing or damaged, 4 the index is locked or damaged, 130 interrupted.
+    Nothing leaves this machine: only `models pull` and `models bundle` may use the network. Results go to stdout,
+    everything else to stderr. Exit codes: 0 done, 1 nothing found or a check not met, 2 wrong usage or unusable
+    input, 3 a model is missing or damaged, 4 the index is locked or damaged, 130 interrupted.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from idc_local.cli.parameters import intents_option, objective_option, strategy_
 from idc_local.cli.progress import counted, duration, quantity
 from idc_local.cli.schema import report_item, skip_item
 from idc_local.cli.session import Command, Session, examples
-from idc_local.cli.terminal import Screen
+from idc_local.cli.terminal import Screen, safe
+from idc_local.config import keep_settings_apart
 from idc_local.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ class IndexArguments:
     """What was typed."""
 
     paths: tuple[Path, ...]
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    hidden: bool
+    archives: bool
     dry_run: bool
     max_minutes: float | None
     retry_failed: bool
@@ -45,13 +50,21 @@ class IndexArguments:
     epilog=examples(
         "idc-local index ~/Documents/contracts",
         "idc-local index handbook.md notes/ --dry-run",
+        "idc-local index wiki --include '*.md' --exclude drafts/",
         "idc-local index docs --intents heuristic",
         "idc-local index archive --max-minutes 30",
         "cat letter.txt | idc-local index -",
     ),
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--dry-run", is_flag=True, help="Say what would be done, how long it takes and how much disk it needs.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Take only what a pattern (as in .gitignore) names, or "
+              "a folder above it. May be given several times.")  # fmt: skip
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out what the pattern names. May be given several "
+              "times.")  # fmt: skip
+@click.option("--hidden", is_flag=True, help="Also take files and folders whose names begin with a dot.")
+@click.option("--archives", is_flag=True, help="Also read what is in .zip and .tar archives.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done with each file, how long it takes and how much "
+              "disk it needs.")  # fmt: skip
 @click.option("--max-minutes", type=click.FloatRange(min=0), metavar="N", help="Time for the language model; "
               "documents after that get heuristic questions, until a later run has time for them.")  # fmt: skip
 @intents_option
@@ -63,12 +76,15 @@ class IndexArguments:
 def index_command(session: Session, options: IndexArguments) -> None:
     """Read files and folders (- for standard input) into the index.
 
-    Only what is new or has changed is worked on, and what has vanished from a folder is removed. An interrupted run
-    keeps what it finished; run it again to go on.
+    Only what is new or has changed is worked on, and what has vanished from a folder, or is no longer asked for, is
+    removed. An interrupted run keeps what it finished; run it again to go on. Files that .gitignore and .idcignore
+    leave out are not read, unless they are named themselves.
     """
     wanted = session.index_options(
         max_minutes=options.max_minutes, retry_failed=options.retry_failed, rebuild=options.rebuild
     )
+    wanted = with_files(wanted, options)
+    keep_settings_apart(session.settings.index, options.paths)
     if options.dry_run:
         _forecast(session, options, wanted)
     else:
@@ -76,6 +92,18 @@ def index_command(session: Session, options: IndexArguments) -> None:
         session.close()
         session.emit(report_result(report))
         _notes(session, report)
+
+
+def with_files(wanted: IndexOptions, options: IndexArguments) -> IndexOptions:
+    """The options with the choice of files that was typed."""
+    walk = replace(
+        wanted.walk,
+        include=options.include,
+        exclude=options.exclude,
+        hidden=options.hidden,
+        archives=options.archives,
+    )
+    return replace(wanted, walk=walk)
 
 
 def check_sources(paths: tuple[Path, ...]) -> list[Path]:
@@ -121,11 +149,17 @@ def _forecast(session: Session, options: IndexArguments, wanted: IndexOptions) -
     flat = {**item, "skipped": len(forecast.skipped)}
 
     def text(screen: Screen) -> Iterator[str]:
+        yield from _fate_lines(forecast, unchanged=session.verbosity > 0)
         yield counts_line(flat)
         yield from _forecast_lines(forecast)
 
     session.emit(Result(item, [item], FORECAST_COLUMNS, text, rows=[flat]))
-    _tell_skips(session, forecast.skipped)
+
+
+def _fate_lines(forecast: Forecast, *, unchanged: bool) -> Iterator[str]:
+    for fate in forecast.plan:
+        if unchanged or fate.action != "unchanged":
+            yield f"{fate.action:<9}  {safe(fate.path)}" + (f"  ({safe(fate.reason)})" if fate.reason else "")
 
 
 def _forecast_lines(forecast: Forecast) -> Iterator[str]:

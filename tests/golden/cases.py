@@ -37,6 +37,8 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "import": ("import", "notes.tar"),
     "models-list": ("models", "list"),
     "doctor": ("doctor",),
+    "config-show": ("config", "show"),
+    "licences": ("licences",),
 }
 
 

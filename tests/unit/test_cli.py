@@ -32,6 +32,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "import": ("import", "notes.tar"),
     "models": ("models", "list"),
     "doctor": ("doctor",),
+    "licences": ("licences",),
 }
 
 
