@@ -106,7 +106,7 @@ def _name_of(entry: importlib.metadata.Distribution) -> str:
 
 
 def _address(entry: importlib.metadata.Distribution) -> str:
-    pages = [line.partition(", ") for line in entry.metadata.get_all("Project-URL", [])]
+    pages = [str(line).partition(", ") for line in entry.metadata.get_all("Project-URL", [])]
     wanted = {label.strip().lower(): address.strip() for label, _, address in pages}
     for label in ("repository", "source", "source code", "github", "homepage"):
         if label in wanted:
