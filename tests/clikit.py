@@ -36,6 +36,7 @@ from idc_local.types import (
     SourceRecord,
     Span,
 )
+from idc_local.whereabouts import SourceState
 
 if TYPE_CHECKING:
     from idc_local.runtime import Runtime
@@ -121,6 +122,7 @@ class FakeRuntime:
     settings: Settings | None = None
     progress: Progress | None = None
     calls: list[tuple[Any, ...]] = field(default_factory=list)
+    state: SourceState = field(default_factory=lambda: SourceState("match", "/docs/pump.md"))
     size: int = 2
     generation: int = 4
 
@@ -134,7 +136,7 @@ class FakeRuntime:
         return REPORT
 
     def forecast(self, roots: Sequence[Path], options: Any) -> Any:
-        from idc_local.forecasting import Forecast
+        from idc_local.forecasting import Fate, Forecast
 
         self._called("forecast", roots, options)
         return Forecast(
@@ -147,6 +149,11 @@ class FakeRuntime:
             seconds=95.0,
             disk_bytes=4_000_000,
             skipped=(SKIP,),
+            plan=(
+                Fate("docs/a.md", "unchanged"),
+                Fate("docs/b\x1b[2J.md", "new"),
+                Fate("docs/photo.bin", "skipped", "binary"),
+            ),
         )
 
     @contextmanager
@@ -186,6 +193,10 @@ class FakeRuntime:
         if not FIRST.id.startswith(identifier):
             raise NothingFound(f"no passage is called {identifier}", hint="idc-local search QUERY")
         return FIRST
+
+    def source_state(self, path: str) -> SourceState:
+        self._called("source_state", path)
+        return self.state
 
     def document_text(self, document_id: str) -> str:
         self._called("document_text", document_id)

@@ -27,6 +27,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "intents-all": ("intents", "--all"),
     "show": ("show", "a1b2"),
     "show-document": ("show", "a1b2", "--document"),
+    "show-verify": ("show", "a1b2", "--verify"),
     "status": ("status",),
     "verify": ("verify",),
     "remove": ("remove", "docs"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import shutil
@@ -244,3 +245,22 @@ def test_every_trap_is_indexed_and_found(call: Call, home: Path, shared_data: Pa
 def test_standard_input_is_a_document(call: Call) -> None:
     assert call("index", "-", "--intents", "off", stdin="The moon is made of cheese.\n").exit_code == 0
     assert hits(call("search", "moon", "--format", "json"))[0]["path"] == "-"
+
+
+def test_a_citation_can_be_checked_against_its_file(indexed: Call, home: Path) -> None:
+    (first, *_) = hits(indexed("search", "oil for the pump", "--format", "json"))
+    source = home / "docs" / "pump.md"
+    assert first["source_sha256"] == hashlib.sha256(source.read_bytes()).hexdigest()
+
+    def state() -> tuple[int, str]:
+        result = indexed("show", first["id"][:8], "--verify", "--format", "json")
+        return result.exit_code, json.loads(result.stdout)["source_state"]
+
+    assert state() == (0, "match")
+    source.rename(home / "docs" / "moved.md")
+    assert state() == (0, "moved")
+    source.write_text("Other words.\n")
+    assert state() == (1, "changed")
+    source.unlink()
+    (home / "docs" / "moved.md").unlink()
+    assert state() == (1, "gone")

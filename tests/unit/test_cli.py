@@ -12,6 +12,7 @@ import pytest
 
 from idc_local.cli import COMMANDS
 from idc_local.errors import IdcError, InputError, ModelError, NothingFound, StoreCorrupt, StoreLocked, UsageError
+from idc_local.whereabouts import SourceState
 from tests.clikit import CHECKS, FAILED, FIRST, HITS, SECOND, TEXT, FakeRuntime, invoke, parsed, parsed_lines
 
 CALLS: dict[str, tuple[str, ...]] = {
@@ -403,15 +404,26 @@ def test_index_reads_standard_input() -> None:
     assert runtime.calls[0][1] == [Path("-")]
 
 
-def test_forecast_says_time_and_disk() -> None:
+def test_forecast_says_what_becomes_of_each_file_and_time_and_disk() -> None:
     result = invoke("index", "docs", "--dry-run")
     assert result.stdout == (
+        "new        docs/b\\x1b[2J.md\n"
+        "skipped    docs/photo.bin  (binary)\n"
         "2 new, 0 updated, 5 unchanged, 1 removed, 1 skipped\n"
         "2 files to read (1.2 MB)\n"
         "about 2 min and 4.0 MB of disk\n"
     )
+    assert "unchanged  docs/a.md\n" in invoke("index", "docs", "--dry-run", "-v").stdout
     value = parsed(invoke("index", "docs", "--dry-run", "--format", "json"))
+    assert value["plan"][2] == {"path": "docs/photo.bin", "action": "skipped", "reason": "binary"}
     assert (value["seconds"], value["disk_bytes"], value["skipped"][0]["path"]) == (95.0, 4_000_000, "docs/photo.bin")
+
+
+def test_the_choice_of_files_reaches_the_run() -> None:
+    runtime = FakeRuntime()
+    invoke("index", "docs", "--include", "*.md", "--include", "*.txt", "--exclude", "old/", "--hidden", runtime=runtime)
+    walk = runtime.calls[0][2].walk
+    assert (walk.include, walk.exclude, walk.hidden, walk.archives) == (("*.md", "*.txt"), ("old/",), True, False)
 
 
 # ---- chunk, intents, show
@@ -483,6 +495,24 @@ def test_show_takes_short_ids_and_fails_for_unknown_ones() -> None:
     result = invoke("show", "ffff")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "error: no passage is called ffff. hint: idc-local search QUERY\n"
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "line"),
+    [
+        (SourceState("match", "/docs/pump.md"), 0, "source: match, the file holds what was indexed (/docs/pump.md)"),
+        (SourceState("moved", "/x/p.md"), 0, "source: moved, the same bytes are elsewhere (/x/p.md)"),
+        (SourceState("changed", "/docs/pump.md"), 1, "source: changed since it was indexed (/docs/pump.md)"),
+        (SourceState("gone"), 1, "source: gone, and its bytes are nowhere near"),
+    ],
+)
+def test_show_verify_says_how_the_source_is(state: SourceState, code: int, line: str) -> None:
+    result = invoke("show", "a1b2", "--verify", runtime=FakeRuntime(state=state))
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (code, line)
+    value = parsed(invoke("show", "a1b2", "--verify", "--format", "json", runtime=FakeRuntime(state=state)))
+    assert (value["source_state"], value["source_place"], value["text"]) == (state.state, state.place, FIRST.text)
+    both = invoke("show", "a1b2", "--verify", "--document")
+    assert both.stderr == "error: --document and --verify do not go together. hint: idc-local show a1b2\n"
 
 
 def test_show_document_is_the_text_to_the_character() -> None:
