@@ -5,7 +5,8 @@ Layer 3: takes ports, never prints, writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +15,19 @@ from idc_local.indexing import IndexOptions
 from idc_local.intents import question_budget
 from idc_local.pipeline import Pipeline, PipelinePorts
 from idc_local.readers import read_source
-from idc_local.sources import STDIN, Found, plan_sources
+from idc_local.sources import STDIN, Found, Plan, plan_sources
 from idc_local.types import IndexedDocument, Skip, SourceRecord
 
 SAMPLES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What would happen to one file, and why where that is a question."""
+
+    path: str
+    action: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +36,7 @@ class Forecast:
 
     new, updated, unchanged, removed: files. files, bytes: of those to be read. seconds: from the time that the
     sample documents took; 0 where there is nothing to read. disk_bytes: that the index would grow by.
+    plan: every file in order of path, as new, updated, unchanged, removed, skipped or ignored.
     """
 
     new: int
@@ -37,6 +48,7 @@ class Forecast:
     seconds: float
     disk_bytes: int
     skipped: tuple[Skip, ...]
+    plan: tuple[Fate, ...] = ()
 
 
 def forecast(
@@ -47,28 +59,52 @@ def forecast(
     Raises:
         InputError: a root does not exist.
     """
-    plan = plan_sources([root for root in roots if str(root) != STDIN], known)
-    changed = [entry for entry in plan.found if not _same(entry, known)]
-    new = sum(entry.file.path not in known for entry in changed)
+    plan = plan_sources([root for root in roots if str(root) != STDIN], known, options.walk)
+    fates = {entry.file.path: _fate(entry, known, options) for entry in plan.found}
+    changed = [entry for entry in plan.found if fates[entry.file.path].action in ("new", "updated")]
+    counts = Counter(fate.action for fate in fates.values())
+    failed = [
+        Skip(fate.path, fate.reason, known[fate.path].hint) for fate in fates.values() if fate.action == "skipped"
+    ]
     pipeline = Pipeline(options.chunking, ports)
     timed = [indexed for entry in _typical(changed) if (indexed := _try(entry, pipeline, options))]
     total = sum(entry.file.size for entry in changed)
     return Forecast(
-        new=new,
-        updated=len(changed) - new,
-        unchanged=len(plan.found) - len(changed),
+        new=counts["new"],
+        updated=counts["updated"],
+        unchanged=counts["unchanged"],
         removed=len(plan.removed),
         files=len(changed),
         bytes=total,
         seconds=_seconds(changed, timed, pipeline.seconds),
         disk_bytes=_scaled(sum(map(_stored_bytes, timed)), total, timed),
-        skipped=plan.skipped,
+        skipped=(*plan.skipped, *failed),
+        plan=_in_order(plan, fates.values()),
     )
 
 
-def _same(entry: Found, known: Mapping[str, SourceRecord]) -> bool:
-    record = known.get(entry.file.path)
-    return record is not None and (record.size, record.mtime_ns) == (entry.file.size, entry.file.mtime_ns)
+def _fate(entry: Found, known: Mapping[str, SourceRecord], options: IndexOptions) -> Fate:
+    """What an unchanged recipe makes of a file."""
+    path = entry.file.path
+    record = known.get(path)
+    if record is None:
+        return Fate(path, "new")
+    if (record.size, record.mtime_ns) != (entry.file.size, entry.file.mtime_ns):
+        return Fate(path, "updated")
+    if record.reason:
+        again = options.retry_failed or not record.sha256
+        return Fate(path, "updated") if again else Fate(path, "skipped", record.reason)
+    return Fate(path, "unchanged")
+
+
+def _in_order(plan: Plan, fates: Iterable[Fate]) -> tuple[Fate, ...]:
+    unwanted = {entry.path: entry.reason for entry in plan.ignored}
+    others = [
+        *(Fate(path, "removed", unwanted.pop(path, "")) for path in plan.removed),
+        *(Fate(skip.path, "skipped", skip.reason) for skip in plan.skipped),
+    ]
+    others += [Fate(path, "ignored", reason) for path, reason in unwanted.items()]
+    return tuple(sorted([*fates, *others], key=lambda fate: (fate.path, fate.action)))
 
 
 def _typical(changed: Sequence[Found]) -> list[Found]:

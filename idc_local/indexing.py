@@ -15,6 +15,7 @@ from idc_local.fingerprint import sha256_hex
 from idc_local.pipeline import ChunkingOptions, Pipeline, PipelinePorts
 from idc_local.ports import SourceFile
 from idc_local.readers import read_source
+from idc_local.readers.walk import WalkOptions
 from idc_local.sources import STDIN, Found, plan_sources
 from idc_local.store import Writer
 from idc_local.types import Document, IndexReport, Limits, Skip, SourceRecord
@@ -26,6 +27,7 @@ class IndexOptions:
 
     max_minutes: after this long the remaining documents get heuristic intents, until a later run has time for them.
     retry_failed: look again at files that failed before and have not changed. rebuild: start the index afresh.
+    walk: which files are asked for.
     """
 
     strategy: str = "intent"
@@ -35,6 +37,7 @@ class IndexOptions:
     max_minutes: float | None = None
     retry_failed: bool = False
     rebuild: bool = False
+    walk: WalkOptions = WalkOptions()
 
     @property
     def chunking(self) -> ChunkingOptions:
@@ -70,7 +73,7 @@ class IndexRun:
 
     def run(self, roots: Sequence[Path], stdin: bytes | None = None) -> IndexReport:
         """Reads what changed below ``roots``, removes what vanished, and publishes a new generation."""
-        plan = plan_sources([root for root in roots if str(root) != STDIN], self._known)
+        plan = plan_sources([root for root in roots if str(root) != STDIN], self._known, self._options.walk)
         self._tally.skipped.extend(plan.skipped)
         changed = [entry for entry in plan.found if not self._untouched(entry)]
         self._ports.progress.start("index", sum(entry.file.size for entry in changed), "B")
@@ -96,7 +99,7 @@ class IndexRun:
         if record.root != entry.root:
             return False
         if record.reason:
-            if self._options.retry_failed:
+            if self._options.retry_failed or not record.sha256:
                 return False
             self._tally.skipped.append(Skip(record.path, record.reason, record.hint))
             return True

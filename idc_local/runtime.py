@@ -29,7 +29,7 @@ from idc_local.ports import Embedder, GenerationRequest, Progress, TextGenerator
 from idc_local.ranking import RankingWeights
 from idc_local.readers import read_source
 from idc_local.searching import QueryEncoder, Searcher
-from idc_local.sources import STDIN, plan_sources, read_one
+from idc_local.sources import STDIN, check_roots, read_one
 from idc_local.store import Snapshot, Writer, compact, export_index, forget, import_index, repair, verify
 from idc_local.strategies import NEEDS_INTENTS
 from idc_local.types import Check, Chunk, Document, FloatArray, IndexReport, Intent, SourceRecord
@@ -159,7 +159,7 @@ class Runtime:
             ModelError: a model that is needed is missing or damaged.
             StoreError: the index is locked, damaged, or of another embedder.
         """
-        plan_sources([root for root in roots if str(root) != STDIN], {})
+        check_roots(roots)
         data = sys.stdin.buffer.read() if any(str(root) == STDIN for root in roots) else None
         embedder = self.embedder_files()
         with Writer.open(self.settings.index, writer_fingerprint(embedder), rebuild=options.rebuild) as writer:

@@ -51,10 +51,9 @@ def plan_sources(roots: Sequence[Path], known: Mapping[str, SourceRecord], optio
     skipped: list[Skip] = []
     ignored: list[Ignored] = []
     unseen: list[str] = []
+    check_roots(roots)
     absolute = sorted({os.path.abspath(root) for root in roots})
     for root in map(Path, absolute):
-        if not os.path.lexists(root):
-            raise InputError(f"{root} does not exist", hint="check the path")
         files, left_out, unwanted = _walk(root, options)
         skipped.extend(left_out)
         ignored.extend(unwanted)
@@ -67,6 +66,13 @@ def plan_sources(roots: Sequence[Path], known: Mapping[str, SourceRecord], optio
     gone = [record for path, record in known.items() if path not in found and _below(record, absolute)]
     removed = sorted(record.path for record in gone if not _below(record, unseen))
     return Plan(tuple(found.values()), tuple(removed), tuple(skipped), tuple(ignored))
+
+
+def check_roots(roots: Iterable[Path]) -> None:
+    """Raises InputError for a root that does not exist."""
+    for root in roots:
+        if str(root) != STDIN and not os.path.lexists(root):
+            raise InputError(f"{os.path.abspath(root)} does not exist", hint="check the path")
 
 
 def _walk(root: Path, options: WalkOptions | None) -> tuple[list[SourceFile], list[Skip], list[Ignored]]:

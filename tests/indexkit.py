@@ -11,15 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from idc_local.embedding import CachedEmbedder
+from idc_local.embedding import CachedEmbedder, VectorCache
+from idc_local.forecasting import Forecast, forecast
 from idc_local.indexing import IndexOptions, IndexRun
-from idc_local.memory import Silent
+from idc_local.memory import MemoryCache, Silent
 from idc_local.pipeline import PipelinePorts
+from idc_local.prediction import IntentCache
 from idc_local.ranking import RankingWeights
 from idc_local.runtime import intent_prompt
 from idc_local.searching import Searcher
 from idc_local.store import Snapshot, Writer
-from idc_local.types import Hit, IndexReport, JsonValue, Query
+from idc_local.types import Hit, IndexReport, JsonValue, Query, SourceRecord
 from tests.fakes import HashEmbedder, ScriptedGenerator, WordCounter
 
 FINGERPRINT: dict[str, JsonValue] = {"embedder": "hash-embedder", "embedder_name": "hash", "dimension": 32}
@@ -37,19 +39,31 @@ class Kit:
     def add(self, *roots: Path, options: IndexOptions | None = None, stdin: bytes | None = None) -> IndexReport:
         """Runs ``index``."""
         with Writer.open(self.index, FINGERPRINT) as writer:
-            ports = PipelinePorts(
-                counter=WordCounter(),
-                embedder=CachedEmbedder(lambda: self.embedder, writer, 32, Silent()),
-                embedder_fingerprint="hash-embedder",
-                generator=lambda: self.generator,
-                generator_fingerprint="scripted-generator",
-                generator_languages=(),
-                cache=LoggedCache(writer, self.log) if self.log else writer,
-                prompt=intent_prompt(),
-                progress=Silent(),
-                clock=time.monotonic,
-            )
+            ports = self.ports(LoggedCache(writer, self.log) if self.log else writer, writer)
             return IndexRun(writer, options or IndexOptions(), ports).run(roots, stdin)
+
+    def forecast(self, *roots: Path, options: IndexOptions | None = None) -> Forecast:
+        """Runs ``index --dry-run``."""
+        known: Mapping[str, SourceRecord] = {}
+        if (self.index / "manifest.json").exists():
+            with Snapshot.open(self.index) as snapshot:
+                known = snapshot.sources()
+        return forecast(roots, known, options or IndexOptions(), self.ports(MemoryCache(), MemoryCache()))
+
+    def ports(self, intents: IntentCache, vectors: VectorCache) -> PipelinePorts:
+        """Fakes, with what they made kept in the caches."""
+        return PipelinePorts(
+            counter=WordCounter(),
+            embedder=CachedEmbedder(lambda: self.embedder, vectors, 32, Silent()),
+            embedder_fingerprint="hash-embedder",
+            generator=lambda: self.generator,
+            generator_fingerprint="scripted-generator",
+            generator_languages=(),
+            cache=intents,
+            prompt=intent_prompt(),
+            progress=Silent(),
+            clock=time.monotonic,
+        )
 
     def search(self, text: str, k: int = 5, filter: str = "") -> list[Hit]:
         """Runs ``search``."""
