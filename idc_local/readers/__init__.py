@@ -14,6 +14,7 @@ from typing import NamedTuple, cast
 
 from idc_local.errors import InputError
 from idc_local.ports import Reader
+from idc_local.readers import magic
 from idc_local.types import Document
 
 MAX_BYTES = 64 << 20
@@ -29,6 +30,7 @@ class ReaderEntry(NamedTuple):
 _TEXT = ReaderEntry("text", "text/plain")
 _MARKDOWN = ReaderEntry("markdown", "text/markdown")
 _HTML = ReaderEntry("html", "text/html")
+_PDF = ReaderEntry("pdf", magic.PDF)
 
 READERS: dict[str, ReaderEntry] = {
     ".txt": _TEXT,
@@ -41,8 +43,12 @@ READERS: dict[str, ReaderEntry] = {
     ".html": _HTML,
     ".htm": _HTML,
     ".xhtml": _HTML,
+    ".pdf": _PDF,
 }
 """Suffix, in lower case, to reader; a name without a suffix (README) is read by its content."""
+
+_MARKED = {entry.media_type: entry for entry in (_PDF,)}
+"""Formats that show by their own marks what they are: for these the content counts, not the name."""
 
 _HTML_CONTENT = re.compile(rb"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.I | re.S)
 
@@ -55,7 +61,7 @@ class ReadOptions:
 
 
 def read_source(data: bytes, path: str, options: ReadOptions | None = None) -> Document:
-    """The document in ``data``: the suffix of ``path`` names the reader, or else the content does.
+    """The document in ``data``: marks in it or else the suffix of ``path`` name the reader.
 
     Raises InputError, naming ``path``, for data that is too large or not of the format.
     """
@@ -64,9 +70,34 @@ def read_source(data: bytes, path: str, options: ReadOptions | None = None) -> D
         raise InputError(
             f"{path}: too large: {len(data)} bytes, the limit is {limit}", hint="split it, or raise the limit"
         )
-    entry = READERS.get(PurePosixPath(path).suffix.lower()) or _by_content(data)
+    entry = entry_of(data, path)
     reader = cast(Reader, import_module(f"{__name__}.{entry.module}").READER)
     return reader.read(data, path, entry.media_type)
+
+
+def entry_of(data: bytes, path: str) -> ReaderEntry:
+    """The reader for ``data``; raises InputError for data that is plainly none of what its name says."""
+    suffix = PurePosixPath(path).suffix.lower()
+    named = READERS.get(suffix)
+    found = _MARKED.get(magic.media_type_of(data, path))
+    if found is not None:
+        return found
+    if named is None:
+        return _by_content(data)
+    if named.media_type not in _MARKED or data.startswith((b"%PDF-", b"PK")):
+        return named
+    if _is_plain(data):
+        return _by_content(data)
+    what = "empty" if not data.strip() else f"not a {suffix} file, or one whose beginning is lost"
+    raise InputError(f"{path}: {what}", hint="leave it out, or fetch it again")
+
+
+def _is_plain(data: bytes) -> bool:
+    """True for text, whatever its name promises."""
+    try:
+        return bool(data.strip()) and not any(char < "\t" for char in set(data.decode("utf-8")))
+    except UnicodeDecodeError:
+        return False
 
 
 def _by_content(data: bytes) -> ReaderEntry:

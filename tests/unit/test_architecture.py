@@ -31,6 +31,7 @@ OWNERS: dict[str, set[str]] = {
     "snowballstemmer": {"terms"},
     "markdown_it": {"readers.markdown"},
     "selectolax": {"readers.html"},
+    "pypdfium2": {"readers.pdfium"},
     "charset_normalizer": {"readers.decode"},
     "llama_cpp": {"backends.llama"},
     "sentence_transformers": {"backends.sbert"},

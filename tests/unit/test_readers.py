@@ -12,6 +12,7 @@ from idc_local.ports import Reader
 from idc_local.readers import READERS, ReadOptions, read_source
 from idc_local.readers import html as html_module
 from idc_local.readers import markdown as markdown_module
+from idc_local.readers import pdf as pdf_module
 from idc_local.readers import text as text_module
 
 
@@ -39,7 +40,7 @@ def test_the_suffix_chooses_the_reader(name: str, media_type: str) -> None:
 
 
 def test_every_reader_is_found_and_claims_its_suffixes() -> None:
-    for module in (text_module, markdown_module, html_module):
+    for module in (text_module, markdown_module, html_module, pdf_module):
         reader: Reader = module.READER
         for suffix in reader.suffixes:
             assert READERS[suffix].media_type in reader.media_types
@@ -60,6 +61,6 @@ def test_a_source_over_the_limit_is_refused_by_name() -> None:
 def test_readers_load_only_when_a_file_of_their_kind_is_read() -> None:
     code = (
         "import sys; from idc_local.readers import read_source; read_source(b'a', 'a.txt');"
-        "assert not {'selectolax', 'markdown_it'} & set(sys.modules), sorted(sys.modules)"
+        "assert not {'selectolax', 'markdown_it', 'pypdfium2'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
