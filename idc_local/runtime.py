@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files as package_files
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,11 +29,11 @@ from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelineC
 from idc_local.ports import Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
 from idc_local.ranking import RankingWeights
 from idc_local.readers import read_source
-from idc_local.searching import QueryEncoder, Searcher
+from idc_local.searching import LazyQueries, QueryEncoder, Searcher
 from idc_local.sources import STDIN, check_roots, read_one
 from idc_local.store import Snapshot, Writer, compact, export_index, forget, import_index, repair, verify
 from idc_local.strategies import NEEDS_INTENTS
-from idc_local.types import Check, Chunk, Document, FloatArray, IndexReport, Intent, SourceRecord
+from idc_local.types import Check, Chunk, Document, IndexReport, Intent, SourceRecord
 from idc_local.whereabouts import SourceState, check_sources, source_state
 
 NO_MODEL = ModelFiles(name="", role="", main=Path(), sha256={})
@@ -225,6 +226,11 @@ class Runtime:
             chunks = snapshot.chunks([row for row, _ in pairs])
             return [(chunk, intent) for chunk, (_, intent) in zip(chunks, pairs, strict=True)]
 
+    def questions(self, most: int) -> list[str]:
+        """Up to ``most`` predicted questions of the index, each once, in the order of paths and places."""
+        with Snapshot.open(self.settings.index) as snapshot:
+            return list(dict.fromkeys(intent.text for _, intent in islice(snapshot.all_intents(), most)))
+
     def show(self, identifier: str) -> Chunk:
         """The chunk whose id begins with ``identifier``."""
         with Snapshot.open(self.settings.index) as snapshot:
@@ -334,20 +340,6 @@ class Runtime:
         generator = self._generator(self._files(GENERATOR, self.settings.generator))
         # A shared prefix must hold a token, and some models begin a text with none of their own.
         return generator.generate(prompt[:1], [GenerationRequest(prompt[1:], 0)], max_tokens=16, stop="\n")[0]
-
-
-class LazyQueries:
-    """A query encoder that is loaded with the first query."""
-
-    def __init__(self, load: Callable[[], QueryEncoder]) -> None:
-        self._load = load
-        self._encoder: QueryEncoder | None = None
-
-    def encode_queries(self, texts: Sequence[str]) -> FloatArray:
-        """float32 [len(texts), d], unit rows."""
-        if self._encoder is None:
-            self._encoder = self._load()
-        return self._encoder.encode_queries(texts)
 
 
 def intent_prompt() -> str:

@@ -6,7 +6,7 @@ every candidate is then scored exactly on all signals, its sentences included, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -37,6 +37,20 @@ class QueryEncoder(Protocol):
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows."""
         ...
+
+
+class LazyQueries:
+    """A query encoder that is loaded with the first query."""
+
+    def __init__(self, load: Callable[[], QueryEncoder]) -> None:
+        self._load = load
+        self._encoder: QueryEncoder | None = None
+
+    def encode_queries(self, texts: Sequence[str]) -> FloatArray:
+        """float32 [len(texts), d], unit rows."""
+        if self._encoder is None:
+            self._encoder = self._load()
+        return self._encoder.encode_queries(texts)
 
 
 class Searcher:

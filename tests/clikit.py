@@ -188,6 +188,10 @@ class FakeRuntime:
         self._called("stored_intents")
         return [(FIRST, INTENT)] if self.chunks else []
 
+    def questions(self, most: int) -> list[str]:
+        self._called("questions", most)
+        return ["What does the pump need?", "Is a red lamp a warning?"][:most]
+
     def show(self, identifier: str) -> Chunk:
         self._called("show", identifier)
         if not FIRST.id.startswith(identifier):

@@ -1,4 +1,4 @@
-"""``search``: one question, or a file of them, against the index."""
+"""``search``: one question, a file of them, or a dialogue, against the index."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ class SearchArguments:
         'idc-local search "pump pressure" -k 3 --explain',
         "idc-local search \"error E-4012\" --filter 'path:manuals/* -type:html'",
         'idc-local search "notice period" --format json --max-chars 4000',
+        "idc-local search",
         "idc-local search --queries questions.txt > answers.jsonl",
     ),
 )
@@ -66,8 +67,15 @@ def search_command(session: Session, options: SearchArguments) -> None:
     """Find the passages that answer QUERY.
 
     Every hit names its file and line, and carries the sentences that answer best. Exit code 1 says that nothing was
-    found.
+    found. Without a QUERY, in a terminal, a prompt answers question after question.
     """
+    if options.query is None and options.queries is None and session.settings.format == "text":
+        from idc_local.cli.prompt import converse, is_interactive
+
+        if is_interactive():
+            parse_filter(options.filter)
+            converse(session, options)
+            return
     if (options.query is None) == (options.queries is None):
         raise UsageError("give a QUERY or --queries FILE", hint='idc-local search "your question"')
     parse_filter(options.filter)
@@ -83,7 +91,7 @@ def _search_one(session: Session, options: SearchArguments, text: str) -> None:
         raise UsageError("the query is empty", hint='idc-local search "your question"')
     with session.runtime.searcher() as searcher:
         session.detail(f"{searcher.size} passages, generation {searcher.generation}")
-        found = _ask(session, searcher, text, options)
+        found = ask(session, searcher, text, options)
     session.close()
     session.emit(search_result(text, found, explain=options.explain))
     if not found:
@@ -91,7 +99,7 @@ def _search_one(session: Session, options: SearchArguments, text: str) -> None:
         session.stop(1)
 
 
-def _ask(
+def ask(
     session: Session, searcher: Searcher, text: str, options: SearchArguments, *, wanted: str = "", name: str = ""
 ) -> list[Excerpt]:
     """Hits of one query; bytes of it that were no text are passed on as replacement characters."""
@@ -153,4 +161,4 @@ def _search_many(session: Session, options: SearchArguments, file: str) -> None:
 
 def _answer(session: Session, searcher: Searcher, line: QueryLine, options: SearchArguments) -> list[Excerpt]:
     with locating(line.where):
-        return _ask(session, searcher, line.text, options, wanted=line.filter, name=str(line.id))
+        return ask(session, searcher, line.text, options, wanted=line.filter, name=str(line.id))
