@@ -91,7 +91,7 @@ def evaluate_index(runtime: Runtime, options: EvaluationOptions, progress: Progr
         check_embedder(snapshot.fingerprint, runtime.embedder_files(), runtime.settings.index)
         pipeline = split_only(ports, options.limits)
         prepared, windows = prepare_corpus(
-            snapshot,
+            snapshot.document,
             corpus,
             lambda document, intents: pipeline.cut(document, intents, embed=True),
             ports.embedder,

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from bench_peers import measure_seconds
+from label_free import label_free_rows
 from measuring import ROOT, Bench, Measured, join, kept, measure, open_bench, prepare, renamed, say
 from peers import PEERS
 
@@ -203,6 +204,13 @@ def objective_table(run: Run) -> None:
     write_csv(run.out / "paper_objective_lengths.csv", [rounded(row) for row in rows])
 
 
+def label_free_table(run: Run) -> None:
+    """How well the check without labels agrees with human questions, set by set."""
+    rows = [rounded(row) for row in label_free_rows(run.bench, run.folders, run.main)]
+    write_csv(run.out / "label_free.csv", rows)
+    (run.out / "label_free.md").write_text("".join(markdown_lines(rows, tuple(rows[0]))), encoding="utf-8")
+
+
 def seconds_table(run: Run) -> None:
     """Seconds to cut the same text, for each chunker."""
     place = run.out / "seconds.json"
@@ -221,6 +229,7 @@ TABLES = {
     "controls": controls_table,
     "upper_bound": upper_bound_table,
     "paper_objective": objective_table,
+    "label_free": label_free_table,
     "seconds": seconds_table,
 }
 

@@ -6,7 +6,7 @@ what intents are. Vectors and questions come from the index, so nothing is gener
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from idc_local.evaluation.scoring import BUDGETS
 from idc_local.fingerprint import vector_key
 from idc_local.pipeline import CutDocument
 from idc_local.store import Snapshot
-from idc_local.types import Chunk, FloatArray, Intent, Span
+from idc_local.types import Chunk, Document, FloatArray, Intent, Span
 
 MAX_CHUNKS = 4000
 """Chunks of the index, in whole documents, that are looked at; a larger index is sampled."""
@@ -105,11 +105,12 @@ def _keep_sentences(
 
 
 def prepare_corpus(
-    snapshot: Snapshot, corpus: Corpus, cut: Cut, embedder: CachedEmbedder, seed: int
+    read: Callable[[str], Document], corpus: Corpus, cut: Cut, embedder: CachedEmbedder, seed: int
 ) -> tuple[PreparedSet, int]:
     """The corpus as a question set of held-out questions, and how many windows were held out.
 
     A document or two with a single window each still split: the windows of all documents are dealt together.
+    ``read`` gives the document of an id.
     """
     windows = sorted({_window(document, intent) for document in corpus.documents for intent in document.intents})
     if len(windows) < 2:
@@ -119,7 +120,7 @@ def prepare_corpus(
         )
     drawn = np.random.default_rng(seed).permutation(len(windows))
     held_out = {windows[place] for place in drawn[: (len(windows) + 1) // 2].tolist()}
-    documents = tuple(_cut_with_the_rest(snapshot, document, held_out, cut) for document in corpus.documents)
+    documents = tuple(_cut_with_the_rest(read(document.id), document, held_out, cut) for document in corpus.documents)
     entries = tuple(QaDocument(document.id, document.path, "") for document in corpus.documents)
     dataset = Dataset(NAME, "", "all", "corpus", entries, _questions(corpus, held_out))
     return assemble(dataset, documents, embedder, f"chars@{BUDGETS[0]}", windows=True), len(held_out)
@@ -141,9 +142,9 @@ def _questions(corpus: Corpus, held_out: set[WindowPlace]) -> tuple[QaQuestion, 
     )
 
 
-def _cut_with_the_rest(snapshot: Snapshot, stored: StoredDocument, held_out: set[WindowPlace], cut: Cut) -> CutDocument:
+def _cut_with_the_rest(source: Document, stored: StoredDocument, held_out: set[WindowPlace], cut: Cut) -> CutDocument:
     """The document split and embedded again, with the intents of the windows that are not held out."""
-    document = cut(snapshot.document(stored.id), "off")
+    document = cut(source, "off")
     kept = [place for place, intent in enumerate(stored.intents) if _window(stored, intent) not in held_out]
     intents = [stored.intents[place] for place in kept]
     ends = document.sentences.ends

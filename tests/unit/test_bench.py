@@ -94,3 +94,14 @@ def test_work_is_done_once_for_a_key_and_source(measuring: Any, tmp_path: Path) 
         bench = measuring.Bench(None, None, None, tmp_path, source)
         assert measuring.kept(bench, tmp_path / "set", key, work)[0] == facts
     assert len(calls) == 3
+
+
+def test_rank_correlation_is_that_of_hand_worked_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    spearman = importlib.import_module("label_free").spearman
+    assert spearman(np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 25.0])) == pytest.approx(1.0)
+    # Ranks 1 2 3 4 5 and 2 1 4 3 5: 1 - 6 · 4 / (5 · 24)
+    assert spearman(np.arange(5.0), np.array([2.0, 1.0, 4.0, 3.0, 5.0])) == pytest.approx(0.8)
+    # Ties share their mean rank: 1.5 1.5 3 and 1 2 3, of which Pearson's is 1.5 / sqrt(1.5 · 2)
+    assert spearman(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 2.0])) == pytest.approx(1.5 / 3.0**0.5)
+    assert spearman(np.zeros(3), np.arange(3.0)) == 0.0
