@@ -31,6 +31,7 @@ _TEXT = ReaderEntry("text", "text/plain")
 _MARKDOWN = ReaderEntry("markdown", "text/markdown")
 _HTML = ReaderEntry("html", "text/html")
 _PDF = ReaderEntry("pdf", magic.PDF)
+_DOCX = ReaderEntry("docx", magic.DOCX)
 
 READERS: dict[str, ReaderEntry] = {
     ".txt": _TEXT,
@@ -44,10 +45,14 @@ READERS: dict[str, ReaderEntry] = {
     ".htm": _HTML,
     ".xhtml": _HTML,
     ".pdf": _PDF,
+    ".docx": _DOCX,
+    ".docm": _DOCX,
+    ".dotx": _DOCX,
+    ".dotm": _DOCX,
 }
 """Suffix, in lower case, to reader; a name without a suffix (README) is read by its content."""
 
-_MARKED = {entry.media_type: entry for entry in (_PDF,)}
+_MARKED = {entry.media_type: entry for entry in (_PDF, _DOCX)}
 """Formats that show by their own marks what they are: for these the content counts, not the name."""
 
 _HTML_CONTENT = re.compile(rb"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.I | re.S)

@@ -10,6 +10,7 @@ from idc_local.errors import InputError
 from idc_local.fingerprint import document_id, sha256_hex
 from idc_local.ports import Reader
 from idc_local.readers import READERS, ReadOptions, read_source
+from idc_local.readers import docx as docx_module
 from idc_local.readers import html as html_module
 from idc_local.readers import markdown as markdown_module
 from idc_local.readers import pdf as pdf_module
@@ -40,7 +41,7 @@ def test_the_suffix_chooses_the_reader(name: str, media_type: str) -> None:
 
 
 def test_every_reader_is_found_and_claims_its_suffixes() -> None:
-    for module in (text_module, markdown_module, html_module, pdf_module):
+    for module in (text_module, markdown_module, html_module, pdf_module, docx_module):
         reader: Reader = module.READER
         for suffix in reader.suffixes:
             assert READERS[suffix].media_type in reader.media_types

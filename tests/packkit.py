@@ -1,0 +1,62 @@
+"""Packs small office documents and e-books by hand: the least that a reader needs to see."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
+KINDS = {
+    "word/document.xml": "wordprocessingml.document.main+xml",
+    "xl/workbook.xml": "spreadsheetml.sheet.main+xml",
+    "ppt/presentation.xml": "presentationml.presentation.main+xml",
+}
+
+
+def packed(parts: Mapping[str, str | bytes]) -> bytes:
+    """A ZIP file; a part named ``mimetype`` is stored, as its formats want it."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, body in parts.items():
+            how = zipfile.ZIP_STORED if name == "mimetype" else zipfile.ZIP_DEFLATED
+            package.writestr(zipfile.ZipInfo(name), body, how)
+    return target.getvalue()
+
+
+def relations(items: Mapping[str, tuple[str, str]]) -> str:
+    """A part of relations: id to the relation's last word and its target."""
+    rows = "".join(
+        f'<Relationship Id="{key}" Type="{OFFICE}/{kind}" Target="{target}"/>' for key, (kind, target) in items.items()
+    )
+    return f'<Relationships xmlns="{RELATIONS}">{rows}</Relationships>'
+
+
+def office(main: str, parts: Mapping[str, str | bytes]) -> bytes:
+    """An office document whose main part is ``main``, one of ``KINDS``."""
+    types = (
+        f'<Types xmlns="{TYPES}"><Override PartName="/{main}" '
+        f'ContentType="application/vnd.openxmlformats-officedocument.{KINDS[main]}"/></Types>'
+    )
+    return packed({"[Content_Types].xml": types, "_rels/.rels": relations({"r1": ("officeDocument", main)}), **parts})
+
+
+def docx(body: str, parts: Mapping[str, str] | None = None) -> bytes:
+    """A Word document; ``parts`` are further parts below ``word/`` by name, with their relations."""
+    kinds = {f"r{place}": (name, f"{name}.xml") for place, name in enumerate(parts or {})}
+    wrapped = {
+        f"word/{name}.xml": f'<w:{name} xmlns:w="{WORD}">{text}</w:{name}>' for name, text in (parts or {}).items()
+    }
+    main = f'<w:document xmlns:w="{WORD}" xmlns:mc="m" xmlns:wps="s"><w:body>{body}</w:body></w:document>'
+    return office(
+        "word/document.xml", {"word/document.xml": main, "word/_rels/document.xml.rels": relations(kinds), **wrapped}
+    )
+
+
+def para(text: str, properties: str = "", style: str = "") -> str:
+    """A paragraph of a Word document."""
+    named = f'<w:pStyle w:val="{style}"/>' if style else ""
+    return f'<w:p><w:pPr>{named}{properties}</w:pPr><w:r><w:t xml:space="preserve">{text}</w:t></w:r></w:p>'
