@@ -60,3 +60,18 @@ def para(text: str, properties: str = "", style: str = "") -> str:
     """A paragraph of a Word document."""
     named = f'<w:pStyle w:val="{style}"/>' if style else ""
     return f'<w:p><w:pPr>{named}{properties}</w:pPr><w:r><w:t xml:space="preserve">{text}</w:t></w:r></w:p>'
+
+
+def xlsx(sheets: Mapping[str, str], parts: Mapping[str, str] | None = None, book: str = "") -> bytes:
+    """A workbook of sheets, name to rows; ``parts`` are further parts by full name, ``book`` goes into the main one."""
+    names = "".join(f'<sheet name="{name}" r:id="r{place}"/>' for place, name in enumerate(sheets))
+    main = f'<workbook xmlns="x" xmlns:r="{OFFICE}">{book}<sheets>{names}</sheets></workbook>'
+    kinds = {f"r{place}": ("worksheet", f"sheet{place}.xml") for place in range(len(sheets))}
+    written = {
+        f"xl/sheet{place}.xml": f'<worksheet xmlns="x"><sheetData>{rows}</sheetData></worksheet>'
+        for place, rows in enumerate(sheets.values())
+    }
+    return office(
+        "xl/workbook.xml",
+        {"xl/workbook.xml": main, "xl/_rels/workbook.xml.rels": relations(kinds), **written, **(parts or {})},
+    )

@@ -32,6 +32,7 @@ _MARKDOWN = ReaderEntry("markdown", "text/markdown")
 _HTML = ReaderEntry("html", "text/html")
 _PDF = ReaderEntry("pdf", magic.PDF)
 _DOCX = ReaderEntry("docx", magic.DOCX)
+_XLSX = ReaderEntry("xlsx", magic.XLSX)
 
 READERS: dict[str, ReaderEntry] = {
     ".txt": _TEXT,
@@ -49,10 +50,14 @@ READERS: dict[str, ReaderEntry] = {
     ".docm": _DOCX,
     ".dotx": _DOCX,
     ".dotm": _DOCX,
+    ".xlsx": _XLSX,
+    ".xlsm": _XLSX,
+    ".xltx": _XLSX,
+    ".xltm": _XLSX,
 }
 """Suffix, in lower case, to reader; a name without a suffix (README) is read by its content."""
 
-_MARKED = {entry.media_type: entry for entry in (_PDF, _DOCX)}
+_MARKED = {entry.media_type: entry for entry in (_PDF, _DOCX, _XLSX)}
 """Formats that show by their own marks what they are: for these the content counts, not the name."""
 
 _HTML_CONTENT = re.compile(rb"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.I | re.S)
