@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from idc_local.errors import InputError
 from idc_local.indexing import IndexOptions
 from idc_local.intents import question_budget
 from idc_local.pipeline import Pipeline, PipelinePorts
-from idc_local.readers import read_source
-from idc_local.sources import STDIN, Found, Plan, plan_sources
+from idc_local.ports import DocumentReader
+from idc_local.readers.archives import is_inside
+from idc_local.readers.direct import DirectReader
+from idc_local.readers.kinds import is_archive
+from idc_local.sources import STDIN, Found, Plan, plan_sources, read_file
 from idc_local.types import IndexedDocument, Skip, SourceRecord
 
 SAMPLES = 2
@@ -52,7 +55,11 @@ class Forecast:
 
 
 def forecast(
-    roots: Sequence[Path], known: Mapping[str, SourceRecord], options: IndexOptions, ports: PipelinePorts
+    roots: Sequence[Path],
+    known: Mapping[str, SourceRecord],
+    options: IndexOptions,
+    ports: PipelinePorts,
+    reader: DocumentReader | None = None,
 ) -> Forecast:
     """Compares the files below ``roots`` with ``known`` by size and time, and times up to two that changed.
 
@@ -67,7 +74,8 @@ def forecast(
         Skip(fate.path, fate.reason, known[fate.path].hint) for fate in fates.values() if fate.action == "skipped"
     ]
     pipeline = Pipeline(options.chunking, ports)
-    timed = [indexed for entry in _typical(changed) if (indexed := _try(entry, pipeline, options))]
+    sampler = _Sampler(pipeline, options, reader or DirectReader(options.walk.max_bytes))
+    timed = [indexed for entry in _typical(changed) if (indexed := sampler.try_one(entry))]
     total = sum(entry.file.size for entry in changed)
     return Forecast(
         new=counts["new"],
@@ -87,6 +95,9 @@ def _fate(entry: Found, known: Mapping[str, SourceRecord], options: IndexOptions
     """What an unchanged recipe makes of a file."""
     path = entry.file.path
     record = known.get(path)
+    if is_archive(path) and record is None:
+        record = next((own for known_path, own in known.items() if is_inside(known_path, path)), None)
+        record = replace(record, reason="") if record else None
     if record is None:
         return Fate(path, "new")
     if (record.size, record.mtime_ns) != (entry.file.size, entry.file.mtime_ns):
@@ -109,17 +120,29 @@ def _in_order(plan: Plan, fates: Iterable[Fate]) -> tuple[Fate, ...]:
 
 def _typical(changed: Sequence[Found]) -> list[Found]:
     """The files next to the median size."""
-    order = sorted(changed, key=lambda entry: (entry.file.size, entry.file.path))
+    order = sorted(
+        (entry for entry in changed if not is_archive(entry.file.path)),
+        key=lambda entry: (entry.file.size, entry.file.path),
+    )
     middle = max(0, (len(order) - SAMPLES + 1) // 2)
     return order[middle : middle + SAMPLES]
 
 
-def _try(entry: Found, pipeline: Pipeline, options: IndexOptions) -> IndexedDocument | None:
-    try:
-        document = read_source(entry.file.real.read_bytes(), entry.file.path)
-    except (OSError, InputError):
-        return None
-    return pipeline.index(document, options.intents)
+@dataclass(frozen=True, slots=True)
+class _Sampler:
+    """Puts single files through the pipeline."""
+
+    pipeline: Pipeline
+    options: IndexOptions
+    reader: DocumentReader
+
+    def try_one(self, entry: Found) -> IndexedDocument | None:
+        """What would be stored of a file; None for one that cannot be read."""
+        try:
+            data, _ = read_file(entry.file, self.options.walk.max_bytes)
+            return self.pipeline.index(self.reader.read(data, entry.file.path), self.options.intents)
+        except InputError:
+            return None
 
 
 def _seconds(changed: Sequence[Found], timed: Sequence[IndexedDocument], seconds: Mapping[str, float]) -> float:

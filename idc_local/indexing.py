@@ -7,16 +7,18 @@ is killed loses nothing, and the next one ends where an undisturbed run would ha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 
 from idc_local.errors import InputError
 from idc_local.fingerprint import sha256_hex
 from idc_local.pipeline import ChunkingOptions, Pipeline, PipelinePorts
-from idc_local.ports import SourceFile
-from idc_local.readers import read_source
+from idc_local.ports import DocumentReader, SourceFile
+from idc_local.readers.archives import is_inside
+from idc_local.readers.direct import DirectReader
+from idc_local.readers.kinds import is_archive
 from idc_local.readers.walk import WalkOptions
-from idc_local.sources import STDIN, Found, plan_sources
+from idc_local.sources import STDIN, Found, plan_sources, read_file
 from idc_local.store import Writer
 from idc_local.types import Document, IndexReport, Limits, Skip, SourceRecord
 
@@ -62,12 +64,20 @@ class _Tally:
 class IndexRun:
     """One run over some roots. ``writer`` is open and holds the lock."""
 
-    def __init__(self, writer: Writer, options: IndexOptions, ports: PipelinePorts) -> None:
+    def __init__(
+        self, writer: Writer, options: IndexOptions, ports: PipelinePorts, reader: DocumentReader | None = None
+    ) -> None:
+        self._reader = reader or DirectReader(options.walk.max_bytes)
         self._writer = writer
         self._options = options
         self._ports = ports
         self._pipeline = Pipeline(options.chunking, ports)
         self._known = writer.sources()
+        self._failures = {
+            _failure_key(record.sha256, record.path): record
+            for record in self._known.values()
+            if record.reason and record.sha256 and not options.retry_failed
+        }
         self._tally = _Tally()
         self._began = ports.clock()
 
@@ -92,42 +102,77 @@ class IndexRun:
         return self._report(generation)
 
     def _untouched(self, entry: Found) -> bool:
-        """True where size and time are as recorded and nothing is left to do; counts the file."""
-        record = self._known.get(entry.file.path)
-        if record is None or (record.size, record.mtime_ns) != (entry.file.size, entry.file.mtime_ns):
+        """True where size and time are as recorded and nothing is left to do; counts the file, or what is in it."""
+        records = self._records_of(entry)
+        if not records or not all(self._is_settled(record, entry) for record in records):
             return False
-        if record.root != entry.root:
+        for record in records:
+            if record.reason:
+                self._tally.skipped.append(Skip(record.path, record.reason, record.hint))
+            else:
+                self._tally.unchanged += 1
+        return True
+
+    def _records_of(self, entry: Found) -> list[SourceRecord]:
+        """What is known of a file, or of the members of an archive."""
+        path = entry.file.path
+        own = [self._known[path]] if path in self._known else []
+        if not is_archive(path):
+            return own
+        return own + [record for known, record in self._known.items() if is_inside(known, path)]
+
+    def _is_settled(self, record: SourceRecord, entry: Found) -> bool:
+        if (record.size, record.mtime_ns) != (entry.file.size, entry.file.mtime_ns) or record.root != entry.root:
             return False
         if record.reason:
-            if self._options.retry_failed or not record.sha256:
-                return False
-            self._tally.skipped.append(Skip(record.path, record.reason, record.hint))
-            return True
-        if not self._current(record.document_id):
-            return False
-        self._tally.unchanged += 1
-        return True
+            return bool(record.sha256) and not self._options.retry_failed
+        return self._current(record.document_id)
 
     def _current(self, document: str) -> bool:
         return self._writer.document_recipe(document) == self._pipeline.recipe(self._options.intents)
 
     def _read(self, entry: Found) -> None:
         try:
-            data = entry.file.real.read_bytes()
-        except OSError as error:
-            self._fail(entry, "", f"cannot be read: {error.strerror}", "check its permissions")
+            data, file = read_file(entry.file, self._options.walk.max_bytes)
+        except InputError as error:
+            self._fail(entry, "", error.message.removeprefix(f"{entry.file.path}: "), error.hint)
             return
-        self._take(entry, data)
+        still = replace(entry, file=file)
+        if is_archive(file.path):
+            self._take_archive(still, data)
+        else:
+            self._take(still, data)
+
+    def _take_archive(self, entry: Found, data: bytes) -> None:
+        """Indexes what is in an archive, under the archive's size and time; what is no longer in it is removed."""
+        archive = entry.file.path
+        try:
+            members = self._reader.members(data, archive)
+        except InputError as error:
+            self._fail(entry, sha256_hex(data), error.message.removeprefix(f"{archive}: "), error.hint)
+            return
+        for member in members:
+            inner = replace(entry, file=replace(entry.file, path=member.path))
+            if isinstance(member, Skip):
+                self._fail(inner, sha256_hex(data), member.reason, member.hint)
+            else:
+                self._take(inner, member.data)
+        there = {member.path for member in members}
+        for path in [known for known in self._known if is_inside(known, archive) or known == archive]:
+            if path not in there:
+                self._writer.drop_source(path)
+                self._tally.removed += 1
 
     def _take(self, entry: Found, data: bytes) -> None:
         """Indexes ``data`` under the entry's path, or records why not; the last good version stays until then."""
         path, source = entry.file.path, sha256_hex(data)
         old = self._known.get(path)
-        if old is not None and old.reason and old.sha256 == source and not self._options.retry_failed:
-            self._fail(entry, source, old.reason, old.hint)
+        failed = self._failures.get(_failure_key(source, path))
+        if failed is not None:
+            self._fail(entry, source, failed.reason, failed.hint)
             return
         try:
-            document = read_source(data, path)
+            document = self._reader.read(data, path)
         except InputError as error:
             self._fail(entry, source, error.message.removeprefix(f"{path}: "), error.hint)
             return
@@ -139,7 +184,7 @@ class IndexRun:
         self._writer.put_source(
             SourceRecord(
                 path=path,
-                size=len(data),
+                size=entry.file.size,
                 mtime_ns=entry.file.mtime_ns,
                 sha256=source,
                 document_id=document.id,
@@ -213,3 +258,8 @@ class IndexRun:
         if self._tally.late:
             notes.append(f"{self._tally.late} documents have heuristic intents for want of time; run index again")
         return tuple(notes)
+
+
+def _failure_key(source: str, path: str) -> tuple[str, str]:
+    """What a remembered failure belongs to: bytes, under a name that has them read in the same way."""
+    return source, PurePosixPath(path).suffix.lower()

@@ -41,6 +41,9 @@ NETWORK_PROGRAMS = frozenset(
     {"aria2c", "conda", "curl", "ftp", "git", "nc", "ncat", "netcat", "npm", "pip", "pip3", "rsync", "scp", "sftp"}
     | {"ssh", "telnet", "uv", "wget"}
 )
+OWN_READER = ("-P", "-m", "idc_local.readers.worker")
+"""Arguments of the interpreter for the process that reads files: it gives up the network before it reads any."""
+
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "cmd", "powershell"})
 _KERNEL_FAMILIES = frozenset(
     getattr(socket, name) for name in ("AF_UNIX", "AF_NETLINK", "AF_ALG") if hasattr(socket, name)
@@ -152,6 +155,8 @@ def _check_lookup(log: NetworkLog, event: str, arguments: tuple[Any, ...]) -> No
 
 def _check_program(log: NetworkLog, event: str, arguments: tuple[Any, ...]) -> None:
     words = _words(event, arguments)
+    if tuple(words[1:]) == OWN_READER and words[0] == sys.executable:
+        return
     names = [Path(word).name.lower().removesuffix(".exe") for word in words]
     first = names[0] if names else "a program"
     started = {first}

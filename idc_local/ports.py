@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from idc_local.types import Document, FloatArray, IntArray
+from idc_local.types import Document, FloatArray, IntArray, Skip
 
 
 class TokenCounter(Protocol):
@@ -92,6 +92,26 @@ class Reader(Protocol):
 
     def read(self, data: bytes, path: str, media_type: str) -> Document:
         """The document in ``data``; raises InputError, naming ``path``, for input that is not of the format."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file inside an archive; ``path`` is the archive's own, ``!/`` and the member's name."""
+
+    path: str
+    data: bytes
+
+
+class DocumentReader(Protocol):
+    """Reads files of all kinds."""
+
+    def read(self, data: bytes, path: str) -> Document:
+        """The document in ``data``; raises InputError, naming ``path``, where there is none to be had."""
+        ...
+
+    def members(self, data: bytes, path: str) -> Sequence[Member | Skip]:
+        """What an archive holds, by name; raises InputError for one that cannot be opened."""
         ...
 
 

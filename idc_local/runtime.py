@@ -29,6 +29,7 @@ from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelineC
 from idc_local.ports import Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
 from idc_local.ranking import RankingWeights
 from idc_local.readers import read_source
+from idc_local.readers.isolation import IsolatedReader
 from idc_local.searching import LazyQueries, QueryEncoder, Searcher
 from idc_local.sources import STDIN, check_roots, read_one
 from idc_local.store import Snapshot, Writer, compact, export_index, forget, import_index, repair, verify
@@ -163,8 +164,12 @@ class Runtime:
         check_roots(roots)
         data = sys.stdin.buffer.read() if any(str(root) == STDIN for root in roots) else None
         embedder = self.embedder_files()
-        with Writer.open(self.settings.index, writer_fingerprint(embedder), rebuild=options.rebuild) as writer:
-            return IndexRun(writer, options, self.pipeline_ports(writer, options.intents)).run(roots, data)
+        with (
+            Writer.open(self.settings.index, writer_fingerprint(embedder), rebuild=options.rebuild) as writer,
+            IsolatedReader(max_bytes=options.walk.max_bytes) as reader,
+        ):
+            ports = self.pipeline_ports(writer, options.intents)
+            return IndexRun(writer, options, ports, reader).run(roots, data)
 
     def forecast(self, roots: Sequence[Path], options: IndexOptions) -> Forecast:
         """What ``index`` would do, and how long it would take: measured on up to two of the documents."""
@@ -173,11 +178,12 @@ class Runtime:
                 known = snapshot.sources()
         except StoreError:
             known = {}
-        return forecast(roots, known, options, self.pipeline_ports(MemoryCache(), options.intents))
+        with IsolatedReader(max_bytes=options.walk.max_bytes) as reader:
+            return forecast(roots, known, options, self.pipeline_ports(MemoryCache(), options.intents), reader)
 
     def chunk(self, source: Path, options: IndexOptions, *, explain: bool = False) -> CutDocument:
         """The document in ``source`` cut into chunks, without an index."""
-        return self._chunk(read_one(source), options, explain=explain)
+        return self._chunk(_read_alone(source), options, explain=explain)
 
     def _chunk(self, document: Document, options: IndexOptions, *, explain: bool = False) -> CutDocument:
         chunking = replace(options.chunking, explain=explain)
@@ -186,7 +192,7 @@ class Runtime:
 
     def predict(self, source: Path, options: IndexOptions) -> CutDocument:
         """The document in ``source`` with its predicted intents, without an index."""
-        return self._cut(read_one(source), options, options.chunking)
+        return self._cut(_read_alone(source), options, options.chunking)
 
     def chunk_text(self, text: str, path: str, options: IndexOptions) -> CutDocument:
         """``text`` cut into chunks, read as the suffix of ``path`` says; a lone surrogate is read as ``?``."""
@@ -340,6 +346,12 @@ class Runtime:
         generator = self._generator(self._files(GENERATOR, self.settings.generator))
         # A shared prefix must hold a token, and some models begin a text with none of their own.
         return generator.generate(prompt[:1], [GenerationRequest(prompt[1:], 0)], max_tokens=16, stop="\n")[0]
+
+
+def _read_alone(source: Path) -> Document:
+    """The document in a file that no index is asked about."""
+    with IsolatedReader() as reader:
+        return read_one(source, reader)
 
 
 def intent_prompt() -> str:

@@ -5,19 +5,24 @@ Layer 3: plans look at names, sizes and times alone.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from idc_local.errors import InputError
-from idc_local.ports import SourceFile
-from idc_local.readers import read_source
+from idc_local.ports import DocumentReader, SourceFile
+from idc_local.readers.archives import is_inside
+from idc_local.readers.kinds import is_archive
 from idc_local.readers.walk import Ignored, WalkOptions, walk
 from idc_local.types import Document, Skip, SourceRecord
 
 STDIN = "-"
+ATTEMPTS = 3
+"""How often a file is read that changes meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class Plan:
 def plan_sources(roots: Sequence[Path], known: Mapping[str, SourceRecord], options: WalkOptions | None = None) -> Plan:
     """What is below ``roots``, under names that are unique in the index, and which known files are gone.
 
-    A known file that ``options`` or an ignore file leave out is gone too.
+    A known file that ``options`` or an ignore file leave out is gone too; what an archive holds is not looked at.
 
     Raises:
         InputError: a root does not exist.
@@ -63,7 +68,12 @@ def plan_sources(roots: Sequence[Path], known: Mapping[str, SourceRecord], optio
         fresh = [file for file in files if file.real not in seen]
         seen.update(file.real for file in fresh)
         found.update((entry.file.path, entry) for entry in _named(root, fresh, known, found))
-    gone = [record for path, record in known.items() if path not in found and _below(record, absolute)]
+    archives = [path for path in found if is_archive(path)]
+    gone = [
+        record
+        for path, record in known.items()
+        if path not in found and _below(record, absolute) and not any(is_inside(path, archive) for archive in archives)
+    ]
     removed = sorted(record.path for record in gone if not _below(record, unseen))
     return Plan(tuple(found.values()), tuple(removed), tuple(skipped), tuple(ignored))
 
@@ -126,14 +136,45 @@ def _below(record: SourceRecord, roots: Sequence[str]) -> bool:
     return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
 
 
-def read_one(source: Path) -> Document:
+def read_one(source: Path, reader: DocumentReader) -> Document:
     """The document in a file, or on standard input for ``-``."""
     if str(source) == STDIN:
-        return read_source(sys.stdin.buffer.read(), STDIN)
+        return reader.read(sys.stdin.buffer.read(), STDIN)
     try:
         data = source.read_bytes()
     except IsADirectoryError as error:
         raise InputError(f"{source} is a folder", hint=f"idc-local index {source}") from error
     except OSError as error:
         raise InputError(f"{source} cannot be read: {error.strerror}", hint="check the path") from error
-    return read_source(data, str(source))
+    return reader.read(data, str(source))
+
+
+def read_file(file: SourceFile, max_bytes: int) -> tuple[bytes, SourceFile]:
+    """The bytes of a file, and the file as it was while they were read.
+
+    Raises:
+        InputError: it cannot be read, or changes all the time.
+    """
+    for _ in range(ATTEMPTS):
+        try:
+            found = _read_still(file, max_bytes)
+        except OSError as error:
+            raise InputError(f"{file.path}: cannot be read: {error.strerror}", hint="check its permissions") from error
+        if found is not None:
+            return found
+    raise InputError(f"{file.path}: changes while it is read", hint="run index again once it is written")
+
+
+def _read_still(file: SourceFile, max_bytes: int) -> tuple[bytes, SourceFile] | None:
+    """The bytes and the file, or None where it changed in between. What has become a pipe is not waited for."""
+    descriptor = os.open(file.real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        data = stream.read(max_bytes + 1)
+        after = os.fstat(descriptor)
+    same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+    if not same or len(data) != min(after.st_size, max_bytes + 1):
+        return None
+    return data, replace(file, size=len(data), mtime_ns=after.st_mtime_ns)

@@ -16,6 +16,7 @@ from idc_local.forecasting import Forecast, forecast
 from idc_local.indexing import IndexOptions, IndexRun
 from idc_local.memory import MemoryCache, Silent
 from idc_local.pipeline import PipelinePorts
+from idc_local.ports import DocumentReader
 from idc_local.prediction import IntentCache
 from idc_local.ranking import RankingWeights
 from idc_local.runtime import intent_prompt
@@ -35,12 +36,13 @@ class Kit:
     embedder: HashEmbedder = field(default_factory=HashEmbedder)
     generator: ScriptedGenerator = field(default_factory=ScriptedGenerator)
     log: Path | None = None
+    reader: DocumentReader | None = None
 
     def add(self, *roots: Path, options: IndexOptions | None = None, stdin: bytes | None = None) -> IndexReport:
         """Runs ``index``."""
         with Writer.open(self.index, FINGERPRINT) as writer:
             ports = self.ports(LoggedCache(writer, self.log) if self.log else writer, writer)
-            return IndexRun(writer, options or IndexOptions(), ports).run(roots, stdin)
+            return IndexRun(writer, options or IndexOptions(), ports, self.reader).run(roots, stdin)
 
     def forecast(self, *roots: Path, options: IndexOptions | None = None) -> Forecast:
         """Runs ``index --dry-run``."""
