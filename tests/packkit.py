@@ -75,3 +75,32 @@ def xlsx(sheets: Mapping[str, str], parts: Mapping[str, str] | None = None, book
         "xl/workbook.xml",
         {"xl/workbook.xml": main, "xl/_rels/workbook.xml.rels": relations(kinds), **written, **(parts or {})},
     )
+
+
+DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+
+
+def pptx(slides: Mapping[str, str], order: tuple[str, ...] = (), parts: Mapping[str, str] | None = None) -> bytes:
+    """A presentation of slides, name to shapes, shown in ``order``; ``parts`` are further parts by full name."""
+    kinds = {name: ("slide", f"{name}.xml") for name in slides}
+    shown = "".join(f'<p:sldId r:id="{name}"/>' for name in order or slides)
+    head = f'xmlns:p="p" xmlns:a="{DRAWING}" xmlns:r="{OFFICE}"'
+    written = {
+        f"ppt/{name}.xml": f"<p:sld {head}><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:sld>"
+        for name, shapes in slides.items()
+    }
+    main = f"<p:presentation {head}><p:sldIdLst>{shown}</p:sldIdLst></p:presentation>"
+    return office(
+        "ppt/presentation.xml",
+        {"ppt/presentation.xml": main, "ppt/_rels/presentation.xml.rels": relations(kinds), **written, **(parts or {})},
+    )
+
+
+def shape(*paragraphs: str, kind: str = "") -> str:
+    """A shape; a paragraph may begin with its level and a colon."""
+    held = f'<p:ph type="{kind}"/>' if kind else ""
+    body = ""
+    for text in paragraphs:
+        level, _, rest = text.rpartition(":")
+        body += f'<a:p><a:pPr lvl="{level or 0}"/><a:r><a:t>{rest}</a:t></a:r></a:p>'
+    return f"<p:sp><p:nvSpPr><p:nvPr>{held}</p:nvPr></p:nvSpPr><p:txBody>{body}</p:txBody></p:sp>"

@@ -33,6 +33,7 @@ _HTML = ReaderEntry("html", "text/html")
 _PDF = ReaderEntry("pdf", magic.PDF)
 _DOCX = ReaderEntry("docx", magic.DOCX)
 _XLSX = ReaderEntry("xlsx", magic.XLSX)
+_PPTX = ReaderEntry("pptx", magic.PPTX)
 
 READERS: dict[str, ReaderEntry] = {
     ".txt": _TEXT,
@@ -54,10 +55,15 @@ READERS: dict[str, ReaderEntry] = {
     ".xlsm": _XLSX,
     ".xltx": _XLSX,
     ".xltm": _XLSX,
+    ".pptx": _PPTX,
+    ".pptm": _PPTX,
+    ".ppsx": _PPTX,
+    ".ppsm": _PPTX,
+    ".potx": _PPTX,
 }
 """Suffix, in lower case, to reader; a name without a suffix (README) is read by its content."""
 
-_MARKED = {entry.media_type: entry for entry in (_PDF, _DOCX, _XLSX)}
+_MARKED = {entry.media_type: entry for entry in (_PDF, _DOCX, _XLSX, _PPTX)}
 """Formats that show by their own marks what they are: for these the content counts, not the name."""
 
 _HTML_CONTENT = re.compile(rb"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.I | re.S)

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 from idc_local.readers import magic
 from idc_local.readers.blocks import Source, build_document
 from idc_local.readers.docx_styles import Styles
-from idc_local.readers.draft import Draft, Row, one_line
+from idc_local.readers.draft import Draft, Row, headed, one_line
 from idc_local.readers.package import MAX_DEPTH, Package, attribute, child, local
 from idc_local.types import Document
 
@@ -160,7 +160,7 @@ class _Story:
             page = self._page
             texts = [text for cell in row for text in self._cell(cell, notes)]
             written.append(Row(texts, str(self._page) if self._page != page else ""))
-        draft.table(written, _head_rows(table, rows))
+        draft.table(written, _head_rows(table, rows) or int(headed([row.cells for row in written])))
         for note in self._noted(notes):
             draft.paragraph(note)
 

@@ -29,6 +29,14 @@ def one_line(text: str) -> str:
     return " ".join(text.translate(_UNSEEN).split())
 
 
+def headed(rows: Sequence[Sequence[str]]) -> bool:
+    """True where the first row is words alone over a column whose every other cell holds a digit."""
+    if len(rows) < 2 or any(char.isdigit() for cell in rows[0] for char in cell) or not any(rows[0]):
+        return False
+    width = min(len(row) for row in rows)
+    return any(all(any(map(str.isdigit, row[place])) for row in rows[1:]) for place in range(width))
+
+
 class Draft:
     """The text in the making: ``page`` names the page that the next block begins; empty blocks leave no trace."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from idc_local.readers.draft import headed
 from idc_local.readers.pdf_page import Piece
 
 _Interval = tuple[float, float]
@@ -116,7 +117,4 @@ def _head(lines: Sequence[Sequence[Sequence[Piece]]], cells: Sequence[Sequence[s
     others = [piece for line in lines[1:] for cell in line for piece in cell]
     if all(piece.bold for piece in first):
         return 0 if all(piece.bold for piece in others) else 1
-    if any(char.isdigit() for cell in cells[0] for char in cell):
-        return 0
-    numeric = any(all(any(map(str.isdigit, row[place])) for row in cells[1:]) for place in range(len(cells[0])))
-    return 1 if numeric else 0
+    return int(headed(cells))

@@ -14,6 +14,7 @@ from idc_local.readers import docx as docx_module
 from idc_local.readers import html as html_module
 from idc_local.readers import markdown as markdown_module
 from idc_local.readers import pdf as pdf_module
+from idc_local.readers import pptx as pptx_module
 from idc_local.readers import text as text_module
 from idc_local.readers import xlsx as xlsx_module
 
@@ -42,7 +43,7 @@ def test_the_suffix_chooses_the_reader(name: str, media_type: str) -> None:
 
 
 def test_every_reader_is_found_and_claims_its_suffixes() -> None:
-    for module in (text_module, markdown_module, html_module, pdf_module, docx_module, xlsx_module):
+    for module in (text_module, markdown_module, html_module, pdf_module, docx_module, xlsx_module, pptx_module):
         reader: Reader = module.READER
         for suffix in reader.suffixes:
             assert READERS[suffix].media_type in reader.media_types
