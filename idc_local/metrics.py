@@ -4,7 +4,7 @@ Gold spans, chunks and results are half-open ranges of code points of one docume
 holds a gold span whole; any such chunk counts, so overlapping windows lose nothing when the other one is returned.
 
 Gold of mode ``any`` is a choice of alternatives: the best one counts. Gold of mode ``all`` is all of its spans
-together. Pure: the random generator of the bootstrap is passed in.
+together. Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from idc_local.errors import InputError
-from idc_local.types import IntArray, Span
+from idc_local.types import Span
 
 Values = npt.NDArray[np.float64]
 
@@ -64,15 +64,6 @@ class Sizes:
     count: int
     mean: float
     p95: float
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean and the bounds of its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
 
 
 def is_relevant(gold: Gold, chunk: Retrieved) -> bool:
@@ -177,19 +168,6 @@ def overlap_at(gold: Gold, ranking: Sequence[Retrieved], k: int) -> Overlap:
     return max(found, key=lambda overlap: overlap.iou)
 
 
-def precision_omega(gold: Gold, chunks: Iterable[Retrieved]) -> float:
-    """Precision if exactly the chunks that share characters with the gold were retrieved (same source).
-
-    Common characters over the union of those chunks and of the gold. For ``any`` that of the best alternative.
-    """
-    own = _own(gold, chunks)
-    scores = []
-    for wanted in _alternatives(gold):
-        touching = [chunk for chunk in own if _common([chunk], wanted)]
-        scores.append(_common(_union(touching), wanted) / _length(_union([*touching, *wanted])))
-    return max(scores)
-
-
 def _alternatives(gold: Gold) -> list[list[Span]]:
     """Each sufficient set of gold spans, disjoint and in order."""
     if gold.mode == "any":
@@ -227,29 +205,3 @@ def sizes(chunks: Sequence[Retrieved]) -> Sizes:
     if not lengths.size:
         return Sizes(0, 0.0, 0.0)
     return Sizes(lengths.size, float(lengths.mean()), float(np.quantile(lengths, 0.95)))
-
-
-def paired_bootstrap(
-    first: Values, second: Values, documents: IntArray, generator: np.random.Generator, replicates: int = 2000
-) -> Interval:
-    """Mean of ``first - second`` over questions, with its percentile interval.
-
-    Questions of one document stand or fall together, so whole documents are drawn with replacement. Where all are
-    of one document, questions are drawn instead.
-
-    Args:
-        first: float64 [q], a metric of each question under one system.
-        second: the same under the other.
-        documents: int64 [q], the document of each question, in any numbering.
-        generator: the source of randomness.
-        replicates: number of resampled sets.
-    """
-    difference = first - second
-    distinct, groups = np.unique(documents, return_inverse=True)
-    if distinct.size <= 1:
-        groups = np.arange(difference.shape[0])
-    count = int(groups.max()) + 1
-    weights = generator.multinomial(count, np.full(count, 1.0 / count), size=replicates).astype(np.float64)
-    means = (weights @ np.bincount(groups, difference)) / (weights @ np.bincount(groups))
-    low, high = np.quantile(means, [0.025, 0.975])
-    return Interval(float(difference.mean()), float(low), float(high))

@@ -17,7 +17,6 @@ from idc_local.metrics import (
     first_rank,
     ndcg_at,
     overlap_at,
-    precision_omega,
     recall_at,
     reciprocal_rank,
 )
@@ -73,15 +72,6 @@ def naive_overlap(gold: Gold, results: list[Retrieved]) -> Overlap:
     return best
 
 
-def naive_omega(gold: Gold, chunks: list[Retrieved]) -> float:
-    scores = []
-    for wanted in alternatives(gold):
-        sets = [characters(c.document_id, c.start, c.end) for c in chunks]
-        touching = set().union(*(one for one in sets if one & wanted))
-        scores.append(len(wanted & touching) / len(wanted | touching))
-    return max(scores)
-
-
 def test_metrics_equal_their_definitions_over_sets_of_characters() -> None:
     rng = np.random.default_rng(3)
     hits = 0
@@ -107,7 +97,6 @@ def test_metrics_equal_their_definitions_over_sets_of_characters() -> None:
             share = max(len(wanted & shown(ranking, budget)) / len(wanted) for wanted in alternatives(gold))
             assert characters_at(gold, ranking, budget) == share
             assert answer_at(gold, ranking, budget) == (share == 1.0)
-        assert precision_omega(gold, ranking) == pytest.approx(naive_omega(gold, ranking), abs=1e-12)
         gain = sum(1 / log2(rank + 1) for rank in ranks if rank <= 5)
         ideal = sum(1 / log2(rank + 1) for rank in range(1, min(5, len(ranks)) + 1))
         assert ndcg_at(gold, ranking, len(ranks), 5) == pytest.approx(gain / ideal if ideal else 0.0, abs=1e-12)

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idc_local.evaluation.statistics import Curve, Values, groups_of, macro_estimate
-from idc_local.metrics import paired_bootstrap
 
 
 def column(*values: float) -> Values:
@@ -25,12 +24,29 @@ def test_the_mean_is_over_questions_in_a_set_and_over_sets_after_that() -> None:
     assert macro_estimate([large, small], 0).mean[0] == pytest.approx((0.75 + 0.5) / 2)
 
 
-def test_one_set_has_the_interval_of_the_paired_bootstrap() -> None:
-    values = np.random.default_rng(5).random((40, 2))
-    documents = np.random.default_rng(6).integers(0, 7, 40)
-    found = macro_estimate([(values[:, :1] - values[:, 1:], groups_of(documents))], 11)
-    expected = paired_bootstrap(values[:, 0], values[:, 1], documents, np.random.default_rng(11))
-    assert [found.mean[0], found.low[0], found.high[0]] == pytest.approx([expected.mean, expected.low, expected.high])
+def test_an_interval_is_that_of_a_plain_bootstrap_over_documents() -> None:
+    values = np.random.default_rng(5).random((40, 1))
+    documents = groups_of(np.random.default_rng(6).integers(0, 7, 40))
+    found = macro_estimate([(values, documents)], 11)
+    rng = np.random.default_rng(12)
+    parts = [values[documents == document] for document in range(int(documents.max()) + 1)]
+    means = [np.concatenate([parts[at] for at in rng.integers(0, len(parts), len(parts))]).mean() for _ in range(4000)]
+    low, high = np.quantile(means, [0.025, 0.975])
+    assert found.mean[0] == pytest.approx(values.mean())
+    assert [found.low[0], found.high[0]] == pytest.approx([low, high], abs=0.012)
+
+
+def test_an_interval_is_wider_for_documents_than_for_questions_that_agree_within_them() -> None:
+    values = np.repeat(np.random.default_rng(2).normal(size=10), 30)[:, None]
+    clustered = macro_estimate([(values, np.repeat(np.arange(10), 30))], 3)
+    naive = macro_estimate([(values, np.arange(300))], 3)
+    assert clustered.high[0] - clustered.low[0] > 3 * (naive.high[0] - naive.low[0])
+
+
+def test_an_interval_depends_on_its_seed_alone() -> None:
+    measured = [(np.random.default_rng(4).normal(size=(40, 1)), np.repeat(np.arange(8), 5))]
+    runs = [float(macro_estimate(measured, seed).low[0]) for seed in (5, 5, 6)]
+    assert runs[0] == runs[1] != runs[2]
 
 
 def test_documents_are_resampled_not_questions() -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from math import log2
 
-import numpy as np
 import pytest
 
 from idc_local.errors import InputError
 from idc_local.metrics import (
     Gold,
-    Interval,
     Overlap,
     Retrieved,
     Sizes,
@@ -21,8 +19,6 @@ from idc_local.metrics import (
     is_relevant,
     ndcg_at,
     overlap_at,
-    paired_bootstrap,
-    precision_omega,
     recall_at,
     reciprocal_rank,
     sizes,
@@ -94,13 +90,6 @@ def test_overlap_takes_the_best_alternative_or_all_spans_together() -> None:
     assert overlap_at(Gold("a", spans, "all"), [A], 1) == Overlap(1.0, 1.0, 1.0)
 
 
-def test_precision_omega_is_precision_when_just_the_chunks_with_gold_are_found() -> None:
-    chunks = [Retrieved("a", 0, 100), Retrieved("a", 100, 200), Retrieved("a", 200, 300), OTHER]
-    assert precision_omega(Gold("a", (Span(90, 140),)), chunks) == 50 / 200
-    assert precision_omega(Gold("a", (Span(100, 150),)), chunks) == 50 / 100
-    assert precision_omega(Gold("c", (Span(100, 150),)), chunks) == 0.0
-
-
 @pytest.mark.parametrize("spans", [(), (Span(3, 3),), (Span(0, 5), Span(7, 6))])
 def test_gold_without_characters_is_refused(spans: tuple[Span, ...]) -> None:
     with pytest.raises(InputError, match="has no characters"):
@@ -111,34 +100,3 @@ def test_sizes_count_characters() -> None:
     chunks = [Retrieved("a", 0, size) for size in range(1, 102)]
     assert sizes(chunks) == Sizes(101, 51.0, 96.0)
     assert sizes([]) == Sizes(0, 0.0, 0.0)
-
-
-def test_bootstrap_draws_whole_documents() -> None:
-    # Two documents whose questions all agree: a resample has mean 1, 0 or something between two documents.
-    first = np.array([1.0, 1.0, 1.0, 0.0])
-    found = paired_bootstrap(first, np.zeros(4), np.array([7, 7, 7, 9]), np.random.default_rng(0))
-    assert found == Interval(0.75, 0.0, 1.0)
-
-
-def test_bootstrap_of_one_document_draws_questions() -> None:
-    rng = np.random.default_rng(1)
-    difference = rng.normal(0.3, 1.0, 400)
-    found = paired_bootstrap(difference, np.zeros(400), np.zeros(400, dtype=np.int64), rng, 4000)
-    error = 1.96 * float(difference.std()) / 20
-    assert found.mean == pytest.approx(float(difference.mean()))
-    assert found.low == pytest.approx(found.mean - error, abs=0.01)
-    assert found.high == pytest.approx(found.mean + error, abs=0.01)
-
-
-def test_bootstrap_is_wider_for_documents_than_for_questions_that_agree_within_them() -> None:
-    documents = np.repeat(np.arange(10), 30)
-    values = np.repeat(np.random.default_rng(2).normal(size=10), 30)
-    clustered = paired_bootstrap(values, np.zeros(300), documents, np.random.default_rng(3))
-    naive = paired_bootstrap(values, np.zeros(300), np.arange(300), np.random.default_rng(3))
-    assert clustered.high - clustered.low > 3 * (naive.high - naive.low)
-
-
-def test_bootstrap_depends_on_its_generator_alone() -> None:
-    values, documents = np.random.default_rng(4).normal(size=40), np.repeat(np.arange(8), 5)
-    runs = [paired_bootstrap(values, values[::-1], documents, np.random.default_rng(seed)) for seed in (5, 5, 6)]
-    assert runs[0] == runs[1] != runs[2]
