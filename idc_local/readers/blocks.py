@@ -76,8 +76,11 @@ def build_document(
     raw: Iterable[RawBlock],
     pages: Sequence[tuple[int, str]] = (),
     warnings: Sequence[str] = (),
+    lines: Sequence[tuple[int, int]] | None = None,
 ) -> Document:
-    """The document of ``source``, whose lines are those of ``text``."""
+    """The document of ``source``, whose lines are those of ``text``, unless ``lines`` say where each came from."""
+    if lines is None:
+        lines = [(start, number) for number, start in enumerate(line_starts(text), 1)]
     return Document(
         id=document_id(source.media_type, source.data),
         path=source.path,
@@ -87,7 +90,7 @@ def build_document(
         encoding=source.encoding,
         source_sha256=sha256_hex(source.data),
         source_bytes=len(source.data),
-        lines=tuple((start, number) for number, start in enumerate(line_starts(text), 1)),
+        lines=tuple(lines),
         pages=tuple(pages),
         warnings=tuple(warnings),
     )

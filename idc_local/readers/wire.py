@@ -69,6 +69,7 @@ def encode_document(document: Document) -> list[bytes]:
         "encoding": document.encoding,
         "pages": document.pages,
         "headings": list(paths),
+        "warnings": document.warnings,
     }
     lines = array("q", (number for line in document.lines for number in line))
     blocks = array("q", (number for block in document.blocks for number in _numbers(block, paths[block.headings])))
@@ -98,6 +99,7 @@ def decode_document(sections: Sequence[bytes], identity: dict[str, Any]) -> Docu
             encoding=_string(facts["encoding"]),
             lines=tuple(zip(numbers[::2], numbers[1::2], strict=True)),
             pages=tuple((int(offset), _string(label)) for offset, label in facts["pages"]),
+            warnings=tuple(map(_string, facts["warnings"])),
             **identity,
         )
     except (KeyError, TypeError, IndexError, AttributeError) as error:
