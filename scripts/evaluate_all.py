@@ -20,19 +20,21 @@ from bench_peers import measure_seconds
 from label_free import label_free_rows
 from measuring import ROOT, Bench, Measured, join, kept, measure, open_bench, prepare, renamed, say
 from peers import PEERS
+from shipped import rival_rows
 
 from idc_local.cli.evaluate import flat
 from idc_local.cli.output import markdown_lines
 from idc_local.config import default_cache_folder
 from idc_local.datasets import load_dataset
 from idc_local.evaluation.cuts import segment
-from idc_local.evaluation.grid import EvaluationOptions, Grid, evaluate_strategies, facts_of
+from idc_local.evaluation.grid import Configuration, EvaluationOptions, Grid, evaluate_strategies, facts_of
 from idc_local.evaluation.pictures import build_plots
 from idc_local.evaluation.prepare import PreparedSet
 from idc_local.evaluation.report import MACRO, build_lines, report_value
 from idc_local.plots import draw_plots
 from idc_local.segment import PaperParams, StrategyOptions
 from idc_local.strategies import STRATEGIES
+from idc_local.types import Limits
 
 RETRIEVERS = ("paper", "default")
 CONTROLS = ("off", "model", "heuristic", "shuffled")
@@ -41,6 +43,8 @@ OBJECTIVE_SET = "squad_new_wiki"
 SIZES = (400, 600, 800, 1200)
 INTENT_BOOST, INTENT_CUT = 0.1, 0.25
 """Weights of intents in the tables that ask what they add."""
+LONG, LONG_SIZES = Limits(max_chars=4000, max_tokens=1024), (1000, 1600, 2600)
+"""Limits and targets of a setting with few, long chunks."""
 BY_SET = 600
 """Target size whose results are shown set by set."""
 SUMMARY = (
@@ -116,6 +120,9 @@ def strategies_table(run: Run) -> None:
     options = run.main
     grid = join(options, [measure(run.bench, folder, options, run.peers) for folder in run.folders])
     write_grid(run, "strategies", grid)
+    rows = [rounded(row) for row in rival_rows(grid, Configuration("intent", Limits().target_chars, "default"))]
+    write_csv(run.out / "shipped.csv", rows)
+    (run.out / "shipped.md").write_text("".join(markdown_lines(rows, tuple(rows[0]))), encoding="utf-8")
     lines = build_lines(grid)
     for name, retriever, shown in (
         ("strategies", "default", set(STRATEGIES)),
@@ -204,6 +211,23 @@ def objective_table(run: Run) -> None:
     write_csv(run.out / "paper_objective_lengths.csv", [rounded(row) for row in rows])
 
 
+def fewer_table(run: Run) -> None:
+    """Six sentences a chunk, as the paper has it, against the intent strategy where it may make long chunks."""
+    six = replace(run.main, strategies=("fixed",), sizes=(BY_SET,), cutting=StrategyOptions(sentences=6))
+    long = replace(run.main, strategies=("intent",), sizes=LONG_SIZES, limits=LONG)
+
+    def work_on(folder: Path) -> Measured:
+        prepared = prepare(run.bench, folder, run.main)
+        fixed = renamed(evaluate_strategies(prepared, six, lambda _: None), "fixed, 6 sentences")
+        return facts_of(prepared), fixed | evaluate_strategies(prepared, long, lambda _: None)
+
+    measured = [
+        kept(run.bench, folder, ["fewer", asdict(six), asdict(long)], lambda folder=folder: work_on(folder))  # type: ignore[misc]
+        for folder in run.folders
+    ]
+    write_grid(run, "fewer", join(replace(run.main, baseline="fixed, 6 sentences"), measured))
+
+
 def label_free_table(run: Run) -> None:
     """How well the check without labels agrees with human questions, set by set."""
     rows = [rounded(row) for row in label_free_rows(run.bench, run.folders, run.main)]
@@ -229,6 +253,7 @@ TABLES = {
     "controls": controls_table,
     "upper_bound": upper_bound_table,
     "paper_objective": objective_table,
+    "fewer": fewer_table,
     "label_free": label_free_table,
     "seconds": seconds_table,
 }
