@@ -108,7 +108,7 @@ def _starts(text: str, block: Block, media_type: str, language: str) -> list[int
 
 def _hard_breaks(text: str, block: Block, media_type: str) -> list[int]:
     """Where lines begin that the author has broken on purpose; one that goes on in lower case is no new sentence."""
-    pattern = _HARD_BREAK.get(media_type)
+    pattern = _HARD_BREAK.get("text/html" if media_type.startswith("application/") else media_type)
     if pattern is None:
         return []
     ends = (found.end() for found in pattern.finditer(text, block.start, block.end))

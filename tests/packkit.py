@@ -104,3 +104,22 @@ def shape(*paragraphs: str, kind: str = "") -> str:
         level, _, rest = text.rpartition(":")
         body += f'<a:p><a:pPr lvl="{level or 0}"/><a:r><a:t>{rest}</a:t></a:r></a:p>'
     return f"<p:sp><p:nvSpPr><p:nvPr>{held}</p:nvPr></p:nvSpPr><p:txBody>{body}</p:txBody></p:sp>"
+
+
+def epub(pages: Mapping[str, str], toc: Mapping[str, str] | None = None, locked: str = "") -> bytes:
+    """A book of pages, file name to body; ``toc`` names some; ``locked`` is the name of an encrypted part."""
+    items = "".join(f'<item id="{name}" href="{name}" media-type="application/xhtml+xml"/>' for name in pages)
+    spine = "".join(f'<itemref idref="{name}"/>' for name in pages)
+    links = "".join(f'<li><a href="{name}#top">{title}</a></li>' for name, title in (toc or {}).items())
+    nav = '<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+    head = '<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="e"><head><title>Book</title></head>'
+    parts = {
+        "mimetype": "application/epub+zip",
+        "META-INF/container.xml": '<container><rootfiles><rootfile full-path="OPS/b.opf"/></rootfiles></container>',
+        "OPS/b.opf": f"<package><manifest>{items}{nav}</manifest><spine>{spine}</spine></package>",
+        "OPS/nav.xhtml": f"{head}<body><nav><ol>{links}</ol></nav></body></html>",
+        **{f"OPS/{name}": f"{head}<body>{body}</body></html>" for name, body in pages.items() if body},
+    }
+    if locked:
+        parts["META-INF/encryption.xml"] = f'<encryption><CipherReference URI="{locked}"/></encryption>'
+    return packed(parts)

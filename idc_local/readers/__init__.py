@@ -34,6 +34,7 @@ _PDF = ReaderEntry("pdf", magic.PDF)
 _DOCX = ReaderEntry("docx", magic.DOCX)
 _XLSX = ReaderEntry("xlsx", magic.XLSX)
 _PPTX = ReaderEntry("pptx", magic.PPTX)
+_EPUB = ReaderEntry("epub", magic.EPUB)
 
 READERS: dict[str, ReaderEntry] = {
     ".txt": _TEXT,
@@ -60,10 +61,11 @@ READERS: dict[str, ReaderEntry] = {
     ".ppsx": _PPTX,
     ".ppsm": _PPTX,
     ".potx": _PPTX,
+    ".epub": _EPUB,
 }
 """Suffix, in lower case, to reader; a name without a suffix (README) is read by its content."""
 
-_MARKED = {entry.media_type: entry for entry in (_PDF, _DOCX, _XLSX, _PPTX)}
+_MARKED = {entry.media_type: entry for entry in (_PDF, _DOCX, _XLSX, _PPTX, _EPUB)}
 """Formats that show by their own marks what they are: for these the content counts, not the name."""
 
 _HTML_CONTENT = re.compile(rb"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.I | re.S)

@@ -48,14 +48,18 @@ class HtmlReader:
     def read(self, data: bytes, path: str, media_type: str) -> Document:
         """The document in ``data``; raises InputError for binary data."""
         decoded = decode(data, path, declared_charset(data))
-        tree = LexborHTMLParser(_flattened(_closed(decoded.text.replace("\0", ""))))
-        text, blocks = _extract(tree, navigation=False)
-        if not text:
-            text, blocks = _extract(tree, navigation=True)
+        text, blocks = page_blocks(decoded.text)
         return build_document(Source(data, path, media_type, decoded.encoding), text, blocks)
 
 
 READER = HtmlReader()
+
+
+def page_blocks(source: str, titled: bool = True) -> tuple[str, tuple[RawBlock, ...]]:
+    """Text and blocks of a page; ``titled``: its title heads it where no heading says the same."""
+    tree = LexborHTMLParser(_flattened(_closed(source.replace("\0", ""))))
+    text, blocks = _extract(tree, titled, navigation=False)
+    return (text, blocks) if text else _extract(tree, titled, navigation=True)
 
 
 def declared_charset(data: bytes) -> str:
@@ -91,9 +95,9 @@ def _flattened(source: str) -> str:
     return "".join(parts)
 
 
-def _extract(tree: LexborHTMLParser, navigation: bool) -> tuple[str, tuple[RawBlock, ...]]:
+def _extract(tree: LexborHTMLParser, titled: bool, navigation: bool) -> tuple[str, tuple[RawBlock, ...]]:
     flow = Flow()
-    title = tree.css_first("head > title")
+    title = tree.css_first("head > title") if titled else None
     name = " ".join(title.text().split()) if title is not None else ""
     if name and not any(" ".join(found.text().split()) == name for found in tree.css("h1")):
         flow.heading(name, 1)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -10,13 +11,6 @@ from idc_local.errors import InputError
 from idc_local.fingerprint import document_id, sha256_hex
 from idc_local.ports import Reader
 from idc_local.readers import READERS, ReadOptions, read_source
-from idc_local.readers import docx as docx_module
-from idc_local.readers import html as html_module
-from idc_local.readers import markdown as markdown_module
-from idc_local.readers import pdf as pdf_module
-from idc_local.readers import pptx as pptx_module
-from idc_local.readers import text as text_module
-from idc_local.readers import xlsx as xlsx_module
 
 
 @pytest.mark.parametrize(
@@ -43,11 +37,14 @@ def test_the_suffix_chooses_the_reader(name: str, media_type: str) -> None:
 
 
 def test_every_reader_is_found_and_claims_its_suffixes() -> None:
-    for module in (text_module, markdown_module, html_module, pdf_module, docx_module, xlsx_module, pptx_module):
-        reader: Reader = module.READER
+    claimed = set()
+    for name in {entry.module for entry in READERS.values()}:
+        reader: Reader = import_module(f"idc_local.readers.{name}").READER
         for suffix in reader.suffixes:
             assert READERS[suffix].media_type in reader.media_types
+        claimed.update(reader.suffixes)
         assert pickle.loads(pickle.dumps(reader)).suffixes == reader.suffixes
+    assert claimed == set(READERS)
 
 
 def test_equal_bytes_are_one_document_whatever_the_path() -> None:
