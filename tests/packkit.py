@@ -123,3 +123,20 @@ def epub(pages: Mapping[str, str], toc: Mapping[str, str] | None = None, locked:
     if locked:
         parts["META-INF/encryption.xml"] = f'<encryption><CipherReference URI="{locked}"/></encryption>'
     return packed(parts)
+
+
+ODF = " ".join(
+    f'xmlns:{key}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for key, name in {"office": "office", "text": "text", "table": "table", "style": "style", "draw": "drawing",
+                      "presentation": "presentation", "fo": "xsl-fo-compatible"}.items()
+)  # fmt: skip
+
+
+def odf(kind: str, body: str, styles: str = "", manifest: str = "<manifest/>") -> bytes:
+    """An OpenDocument file; ``kind`` is ``text``, ``spreadsheet`` or ``presentation``."""
+    content = (
+        f"<office:document-content {ODF}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
+    )
+    media_type = f"application/vnd.oasis.opendocument.{kind}"
+    return packed({"mimetype": media_type, "content.xml": content, "META-INF/manifest.xml": manifest})

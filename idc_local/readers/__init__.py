@@ -35,6 +35,7 @@ _DOCX = ReaderEntry("docx", magic.DOCX)
 _XLSX = ReaderEntry("xlsx", magic.XLSX)
 _PPTX = ReaderEntry("pptx", magic.PPTX)
 _EPUB = ReaderEntry("epub", magic.EPUB)
+_ODT, _ODS, _ODP, _ODG = (ReaderEntry("odf", kind) for kind in (magic.ODT, magic.ODS, magic.ODP, magic.ODG))
 
 READERS: dict[str, ReaderEntry] = {
     ".txt": _TEXT,
@@ -62,10 +63,22 @@ READERS: dict[str, ReaderEntry] = {
     ".ppsm": _PPTX,
     ".potx": _PPTX,
     ".epub": _EPUB,
+    ".odt": _ODT,
+    ".ott": _ODT,
+    ".fodt": _ODT,
+    ".ods": _ODS,
+    ".ots": _ODS,
+    ".fods": _ODS,
+    ".odp": _ODP,
+    ".otp": _ODP,
+    ".fodp": _ODP,
+    ".odg": _ODG,
+    ".otg": _ODG,
+    ".fodg": _ODG,
 }
 """Suffix, in lower case, to reader; a name without a suffix (README) is read by its content."""
 
-_MARKED = {entry.media_type: entry for entry in (_PDF, _DOCX, _XLSX, _PPTX, _EPUB)}
+_MARKED = {entry.media_type: entry for entry in (_PDF, _DOCX, _XLSX, _PPTX, _EPUB, _ODT, _ODS, _ODP, _ODG)}
 """Formats that show by their own marks what they are: for these the content counts, not the name."""
 
 _HTML_CONTENT = re.compile(rb"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.I | re.S)

@@ -15,6 +15,7 @@ from idc_local.readers.blocks import Source, build_document
 from idc_local.readers.docx_styles import Styles
 from idc_local.readers.draft import Draft, Row, headed, one_line
 from idc_local.readers.package import MAX_DEPTH, Package, attribute, child, local
+from idc_local.readers.paging import BREAK, Paging
 from idc_local.types import Document
 
 _INSIDE = frozenset(
@@ -26,7 +27,6 @@ _MATHS = frozenset(
     ("f", "num", "den", "e", "sup", "sub", "sSup", "sSub", "sSubSup", "rad", "deg", "nary", "d", "func", "fName",
      "acc", "bar", "box", "groupChr", "limLow", "limUpp", "lim", "m", "mr", "eqArr")
 )  # fmt: skip
-_PAGE = "\x0c"
 _BOX = 8
 """Depth of text boxes within text boxes that is looked into."""
 
@@ -70,14 +70,11 @@ class _Story:
             kind: _by_id(package.optional(parts[kind + "s"]) if kind + "s" in parts else None)
             for kind in ("footnote", "endnote", "comment")
         }
-        self._page = 0
         self._code: list[str] = []
 
     def write(self, root: Element, draft: Draft) -> None:
         """Writes the document to ``draft``."""
-        if any(local(item) == "lastRenderedPageBreak" for item in root.iter()):
-            self._page = 1
-            draft.page("1")
+        self._paging = Paging(draft, any(local(item) == "lastRenderedPageBreak" for item in root.iter()))
         body = child(root, "body")
         self._blocks(body if body is not None else root, draft, 0)
         self._end_code(draft)
@@ -96,8 +93,7 @@ class _Story:
         if look.skipped:
             return
         runs = _runs(item)
-        raw = "".join(runs.parts)
-        text, marks = self._paged(raw, draft)
+        text, marks = self._paging.split("".join(runs.parts))
         if look.code:
             self._code.append(text.replace("\t", "    "))
         else:
@@ -113,23 +109,6 @@ class _Story:
         for note in self._noted(runs.notes):
             self._end_code(draft)
             draft.paragraph(note)
-
-    def _paged(self, raw: str, draft: Draft) -> tuple[str, list[tuple[int, str]]]:
-        """The text without page marks, and where pages begin inside it; one that begins with a page begins it."""
-        if _PAGE not in raw:
-            return raw, []
-        first, *rest = raw.split(_PAGE)
-        text, marks = first.lstrip(), []
-        for part in rest:
-            self._page += 1
-            if one_line(text):
-                text = "\n".join(" ".join(line.split()) for line in text.split("\n")).strip() + " "
-                marks.append((len(text), str(self._page)))
-                text += part.lstrip()
-            else:
-                draft.page(str(self._page))
-                text = part
-        return text, marks
 
     def _end_code(self, draft: Draft) -> None:
         if self._code:
@@ -157,9 +136,10 @@ class _Story:
         notes: list[tuple[str, str]] = []
         written: list[Row] = []
         for row in cells:
-            page = self._page
+            page = self._paging.number
             texts = [text for cell in row for text in self._cell(cell, notes)]
-            written.append(Row(texts, str(self._page) if self._page != page else ""))
+            now = self._paging.number
+            written.append(Row(texts, str(now) if now != page else ""))
         draft.table(written, _head_rows(table, rows) or int(headed([row.cells for row in written])))
         for note in self._noted(notes):
             draft.paragraph(note)
@@ -172,9 +152,7 @@ class _Story:
         parts = []
         for paragraph in (part for part in _descend(cell) if local(part) == "p"):
             runs = _runs(paragraph)
-            text = "".join(runs.parts)
-            self._page += text.count(_PAGE)
-            parts.append(text.replace(_PAGE, " "))
+            parts.append(self._paging.passed("".join(runs.parts)))
             parts += ["".join(_runs(inner).parts) for box in runs.boxes for inner in box.iter() if local(inner) == "p"]
             notes += runs.notes
         yield "" if merged is not None and attribute(merged, "val") != "restart" else " ".join(parts)
@@ -277,7 +255,7 @@ def _mark(item: Element, kind: str, runs: _Runs) -> None:
     elif kind == "noBreakHyphen":
         runs.parts.append("-")
     elif kind == "lastRenderedPageBreak":
-        runs.parts.append(_PAGE)
+        runs.parts.append(BREAK)
     elif kind in ("footnoteReference", "endnoteReference", "commentReference"):
         runs.notes.append((kind.removesuffix("Reference"), attribute(item, "id")))
 
