@@ -19,6 +19,7 @@ import numpy as np
 from bench_peers import measure_seconds
 from label_free import label_free_rows
 from measuring import ROOT, Bench, Measured, join, kept, measure, open_bench, prepare, renamed, say
+from objective import objective_plot, objective_rows
 from peers import PEERS
 from shipped import rival_rows
 
@@ -26,19 +27,17 @@ from idc_local.cli.evaluate import flat
 from idc_local.cli.output import markdown_lines
 from idc_local.config import default_cache_folder
 from idc_local.datasets import load_dataset
-from idc_local.evaluation.cuts import segment
 from idc_local.evaluation.grid import Configuration, EvaluationOptions, Grid, evaluate_strategies, facts_of
 from idc_local.evaluation.pictures import build_plots
 from idc_local.evaluation.prepare import PreparedSet
 from idc_local.evaluation.report import MACRO, build_lines, report_value
 from idc_local.plots import draw_plots
-from idc_local.segment import PaperParams, StrategyOptions
+from idc_local.segment import StrategyOptions
 from idc_local.strategies import STRATEGIES
 from idc_local.types import Limits
 
 RETRIEVERS = ("paper", "default")
 CONTROLS = ("off", "model", "heuristic", "shuffled")
-BETAS = (0.1, 0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5)
 OBJECTIVE_SET = "squad_new_wiki"
 SIZES = (400, 600, 800, 1200)
 INTENT_BOOST, INTENT_CUT = 0.1, 0.25
@@ -192,23 +191,12 @@ def without_intents(prepared: PreparedSet) -> PreparedSet:
 
 
 def objective_table(run: Run) -> None:
-    """Chunk length of the published objective against β, and what its chunks are worth beside fixed ones."""
+    """The published objective over λ, β and L: chunk length, and what its chunks are worth beside fixed ones."""
     folder = next((folder for folder in run.folders if folder.name == OBJECTIVE_SET), run.folders[0])
-    options = replace(run.main, strategies=("fixed",), retrievers=("paper",))
-    prepared = prepare(run.bench, folder, options)
-    results = evaluate_strategies(prepared, options, lambda _: None)
-    rows = []
-    for beta in BETAS:
-        cutting = StrategyOptions(objective="paper", paper=PaperParams(beta=beta, postprocess=False))
-        one = replace(options, strategies=("intent",), sizes=(max(SIZES),), cutting=cutting)
-        cuts = [segment(document, "intent", one.limits, cutting) for document in prepared.documents]
-        lengths = np.concatenate([cut.ranges[:, 1] - cut.ranges[:, 0] for cut in cuts])
-        name = f"paper, β = {beta}"
-        results |= renamed(evaluate_strategies(prepared, one, lambda _: None), name)
-        rows.append({"beta": beta, "sentences_mean": float(lengths.mean()), "sentences_max": int(lengths.max())})
-    grid = join(options, [(facts_of(prepared), results)])
-    write_grid(run, "paper_objective", grid)
-    write_csv(run.out / "paper_objective_lengths.csv", [rounded(row) for row in rows])
+    rows = [rounded(row) for row in objective_rows(run.bench, folder, run.main)]
+    write_csv(run.out / "paper_objective.csv", rows)
+    (run.out / "paper_objective.md").write_text("".join(markdown_lines(rows, tuple(rows[0]))), encoding="utf-8")
+    draw_plots([objective_plot(rows)], run.out / "plots")
 
 
 def fewer_table(run: Run) -> None:

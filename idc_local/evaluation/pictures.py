@@ -80,7 +80,7 @@ class _Pictures:
             ),
             Plot(
                 f"{self.kind}_by_budget_{self.retriever}",
-                self._title(f"{shown.title} within a budget, chunks of {middle} characters aimed at"),
+                self._title(f"{shown.title} within a budget; target {middle}, mean size in brackets"),
                 BUDGET,
                 shown.axis,
                 tuple(self._budgets(line) for line in self.lines if line.configuration.target == middle),
@@ -90,7 +90,7 @@ class _Pictures:
 
     def _title(self, text: str) -> str:
         banded = ", ".join(name for name in self._names() if self._has_band(name))
-        return f"{text} (retriever {self.retriever})\nbands: 95 % intervals of {banded}; documents resampled"
+        return f"{text}\nretriever {self.retriever}; bands: 95 % intervals of {banded}, documents resampled"
 
     def _names(self) -> list[str]:
         return list(dict.fromkeys(line.configuration.strategy for line in self.lines))
