@@ -5,6 +5,7 @@ Layer 1, pure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import chain
 
@@ -15,6 +16,7 @@ from idc_local.terms import lexical_terms
 from idc_local.types import BlockKind, Chunk, Document, FloatArray, IntArray, Intent, Segmentation, Sentences
 
 HEADING_SEPARATOR = " > "
+_NUMBERED = re.compile(r"(.*?)(\d+)", re.S)
 
 
 def build_chunks(
@@ -51,13 +53,24 @@ def _build_chunk(document: Document, sentences: Sentences, first: int, last: int
         end=end,
         text=text,
         heading=HEADING_SEPARATOR.join(_headings(document, sentences, first)),
-        page=document.page_at(visible),
+        page=page_range(document, visible, final + 1),
         line_start=document.line_at(visible),
         line_end=document.line_at(final),
         tokens=int(sentences.tokens[first:last].sum()),
         context=_table_header(document, sentences, first),
         intents=intents,
     )
+
+
+def page_range(document: Document, start: int, end: int) -> str | None:
+    """Where ``text[start:end]`` stands: one label, or the first and last of several, as in ``slide 4-6``."""
+    first, last = document.page_at(start), document.page_at(max(start, end - 1))
+    if first is None or last is None or first == last:
+        return first or last
+    before, after = _NUMBERED.fullmatch(first), _NUMBERED.fullmatch(last)
+    if before is not None and after is not None and before[1] == after[1]:
+        return f"{first}-{after[2]}"
+    return f"{first} - {last}"
 
 
 def _headings(document: Document, sentences: Sentences, first: int) -> tuple[str, ...]:

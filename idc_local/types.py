@@ -214,6 +214,7 @@ class Chunk:
     """A passage: a span of one document, with everything that a result shows of it.
 
     ``id`` is the sha256 (hex) of document id, span and text. ``heading`` is the heading path joined with `` > ``.
+    ``page`` is where it stands, in a document with pages: ``3``, ``3-4``, ``slide 2``, ``sheet Prices, row 12-30``.
     ``context`` is text that the passage needs to be understood and does not itself hold: a table's header row.
     """
 

@@ -28,7 +28,9 @@ def _header(parts: Iterable[str]) -> str:
 
 
 def _page(chunk: Chunk) -> str:
-    return f"p. {safe(chunk.page)}" if chunk.page else ""
+    """``p. 3``, or what else a place is called: ``slide 4``, ``sheet Prices, row 12``."""
+    label = safe(chunk.page or "")
+    return f"p. {label}" if label[:1].isdecimal() else label
 
 
 def _heading(chunk: Chunk, screen: Screen) -> Iterator[str]:

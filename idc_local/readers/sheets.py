@@ -7,6 +7,7 @@ goes on with the one before. Columns that a table leaves empty are dropped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from idc_local.readers.draft import Draft, Row, one_line
@@ -41,10 +42,12 @@ class _Table:
 
 def write_sheet(draft: Draft, name: str, lines: Iterable[Line]) -> None:
     """Writes the sheet ``name`` under its name as heading; places read ``sheet NAME, row N``."""
-    draft.page(f"sheet {one_line(name)}")
+    parts = iter(_parts(lines))
+    first = next(parts, [])
+    draft.page(_place(name, first[0]) if first else f"sheet {one_line(name)}")
     draft.heading(name, 1)
     table: _Table | None = None
-    for part in _parts(lines):
+    for part in chain([first] if first else [], parts):
         titles, rest = _titles(part)
         more = _Table(rest) if rest else None
         if table is not None and more is not None and not titles and table.takes(more):

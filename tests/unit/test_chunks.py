@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idc_local.chunks import build_chunks, chunk_terms, intent_chunks, mean_vectors, sentence_terms, unit_rows
+from idc_local.chunks import (
+    build_chunks,
+    chunk_terms,
+    intent_chunks,
+    mean_vectors,
+    page_range,
+    sentence_terms,
+    unit_rows,
+)
 from idc_local.types import Block, BlockKind, Document, Intent, Segmentation, Sentences, Span
 
 TEXT = "# Pump\n\nIt stops. It starts.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
@@ -117,3 +125,25 @@ def test_mean_vectors_are_unit_means(count: int, data: st.DataObject) -> None:
 def test_zero_vectors_become_unit_vectors() -> None:
     assert unit_rows(np.array([[0.0, 0.0], [3.0, 4.0]])).tolist() == pytest.approx(np.array([[1, 0], [0.6, 0.8]]))
     assert mean_vectors(np.zeros((0, 4), dtype=np.float32), np.zeros((0, 2), dtype=np.int64)).shape == (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("labels", "start", "end", "expected"),
+    [
+        (("1", "2", "3"), 0, 5, "1"),
+        (("1", "2", "3"), 5, 11, "1-2"),
+        (("1", "2", "3"), 0, 30, "1-3"),
+        (("slide 9", "slide 10"), 0, 20, "slide 9-10"),
+        (("sheet A, row 2", "sheet A, row 30"), 0, 20, "sheet A, row 2-30"),
+        (("sheet A 1", "sheet B 2"), 0, 20, "sheet A 1 - sheet B 2"),
+        (("front matter", "chapter 1"), 0, 20, "front matter - chapter 1"),
+        ((), 0, 20, None),
+        (("1", "2"), 10, 10, "2"),
+    ],
+)
+def test_a_chunk_names_the_pages_that_it_stands_on(
+    labels: tuple[str, ...], start: int, end: int, expected: str | None
+) -> None:
+    pages = tuple((10 * place, label) for place, label in enumerate(labels))
+    document = Document("i", "p", "x" * 30, (), "t", "", "s", 30, ((0, 1),), pages)
+    assert page_range(document, start, end) == expected

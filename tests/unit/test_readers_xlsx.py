@@ -40,7 +40,7 @@ def test_rows_know_their_sheet_and_number_and_cells_show_what_they_mean() -> Non
     document = read_source(xlsx({"Prices": rows, "Empty": ""}, PARTS), "a.xlsx")
     table = "Part | Price | Since | Share\nRotor | 12.5 | 2024-05-01 | 12.50%\nTRUE | =1+1 | #REF!"
     assert blocks(document) == [
-        ("heading", "sheet Prices", "Prices"),
+        ("heading", "sheet Prices, row 2", "Prices"),
         ("table", "sheet Prices, row 2", table),
         ("heading", "sheet Empty", "Empty"),
     ]
@@ -113,7 +113,7 @@ def test_titles_empty_rows_and_further_tables() -> None:
     assert [text[block.start : block.end] for block in found] == [
         "S", "Prices of 2024", "Part | Price\nRotor | 1.5\nSeal | 2", "Name | Town\nAnn | Ulm", "a note alone",
     ]  # fmt: skip
-    assert [label for _, label in pages] == ["sheet S", *(f"sheet S, row {n}" for n in (1, 2, 3, 5, 7, 8, 10))]
+    assert [label for _, label in pages] == [f"sheet S, row {n}" for n in (1, 2, 3, 5, 7, 8, 10)]
 
 
 def test_a_list_in_one_column_is_a_table_without_header() -> None:
