@@ -13,17 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from idc_local.store.blocks import BlockFolder, BlockWriter
+from idc_local.store.blocks import BlockWriter
 from idc_local.store.codec import expand
-from idc_local.store.layout import DOCUMENTS, SEGMENTS, FileEntry, Manifest, generation_folder, make_folder
-from idc_local.store.lexical import write_bm25
-from idc_local.store.postings import merge_counts
+from idc_local.store.layout import SEGMENTS, FileEntry, Manifest, generation_folder, make_folder
 from idc_local.store.records import Edition
 from idc_local.store.segments import Segment, Truth, build_segment, segment_name
 from idc_local.store.tables import CHUNKS, FIRST, SEGMENT, Placed, write_documents, write_sources
 from idc_local.types import IntArray, SourceRecord
 
-BM25 = "bm25"
 FULL = 1 << 17
 """Chunks from which on a segment is not merged any more; a new one holds at most so many."""
 
@@ -152,18 +149,4 @@ class GenerationBuilder:
         writer = BlockWriter(self._folder)
         write_documents(writer, [Placed(edition, *home[edition.id], paths) for edition, paths in plan.editions])
         write_sources(writer, plan.sources)
-        entries = writer.finish()
-        self._files.update(entries)
-        table = BlockFolder(self._folder, entries).array(DOCUMENTS).whole()
-        self._write_bm25(row_places(table), segments)
-
-    def _write_bm25(self, places: tuple[IntArray, IntArray, IntArray], segments: Sequence[Segment]) -> None:
-        rows = rows_of_chunks(places, segments)
-        parts = [(segment.terms(), own) for segment, own in zip(segments, rows, strict=True)]
-        place = self._folder / BM25
-        make_folder(place)
-        writer = BlockWriter(place)
-        count = int(places[0].shape[0])
-        if count:
-            write_bm25(writer, merge_counts(parts, count))
-        self._files.update({f"{BM25}/{name}": entry for name, entry in writer.finish().items()})
+        self._files.update(writer.finish())

@@ -25,7 +25,7 @@ from typing import Any
 from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch
 from idc_local.fingerprint import canonical_json, sha256_hex
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever an older program could not read the files of a generation."""
 
 MANIFEST = "manifest.json"

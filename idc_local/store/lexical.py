@@ -1,7 +1,9 @@
 """BM25. The only user of bm25s: its files, and top lists with ties in order of row.
 
-The score arrays are built here, without a loop over documents, from counts of terms; they are those that bm25s
-itself would build (method "lucene").
+Each segment holds an index of bm25s whose values are bare counts, since what a count is worth depends on all other
+chunks: on how many hold the term, and on their mean length. That is worked out for the terms of a query, over the
+chunks that are live, so that scores are exact after every change and no change touches more than its own segment.
+The values are those that bm25s itself would compute (method "lucene"), and bm25s adds them up.
 """
 
 from __future__ import annotations
@@ -9,8 +11,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -19,14 +21,12 @@ import numpy as np
 from idc_local.ranking import BM25_B, BM25_K1
 from idc_local.store.blocks import BlockFolder, BlockWriter
 from idc_local.store.codec import storable
-from idc_local.store.layout import damaged
-from idc_local.store.postings import TermCounts
+from idc_local.store.postings import Int32Array, TermCounts
 from idc_local.store.strings import Strings, write_strings
 from idc_local.types import BoolArray, FloatArray, IntArray
 
 DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
-VOCABULARY, PARAMETERS, TERMS = "vocab.index.json", "params.index.json", "terms"
-
+PARAMETERS, TERMS, LENGTHS = "params.index.json", "terms", "lengths.npy"
 
 UNUSED = ("scipy", "numba", "jax", "tqdm", "huggingface_hub")
 """What bm25s imports where it can, though nothing here uses it: most of a short command's time."""
@@ -49,91 +49,121 @@ def idf(rows: int, frequency: IntArray) -> FloatArray:
     return np.asarray(np.log(1 + (rows - frequency + 0.5) / (frequency + 0.5)), dtype=np.float32)
 
 
-def bm25_scores(counts: TermCounts) -> FloatArray:
-    """float32 [p]: score of each pair, idf · tf / (tf + k1 · (1 − b + b · length / mean length)).
-
-    idf = ln(1 + (n − df + 0.5) / (df + 0.5)), Kamphuis et al. 2020, "Lucene (accurate)".
-    """
-    weights = idf(counts.lengths.shape[0], counts.frequency)
-    mean = counts.lengths.mean() or 1.0
-    penalty = (BM25_K1 * ((1 - BM25_B) + BM25_B * counts.lengths / mean)).astype(np.float32)
-    own = counts.counts.astype(np.float32)
-    scores = penalty[counts.rows]
-    scores += own
-    np.divide(own, scores, out=scores)
-    scores *= np.repeat(weights, counts.frequency)
-    return scores
-
-
-def write_bm25(writer: BlockWriter, counts: TermCounts) -> None:
-    """Writes the files of a bm25s index, in bm25s's own format, and its vocabulary once more for fast look-up."""
-    writer.array(DATA, bm25_scores(counts))
+def write_counts(writer: BlockWriter, counts: TermCounts) -> None:
+    """Writes counts of terms in bm25s's own format, the terms in order for look-up, and the lengths of the chunks."""
+    writer.array(DATA, counts.counts.astype(np.float32))
     writer.array(INDICES, counts.rows)
     writer.array(INDPTR, counts.offsets)
-    writer.json(VOCABULARY, {term: place for place, term in enumerate(counts.vocabulary)})
     write_strings(writer, TERMS, counts.vocabulary)
-    writer.json(
-        PARAMETERS,
-        {
-            "k1": BM25_K1,
-            "b": BM25_B,
-            "delta": 0.5,
-            "method": "lucene",
-            "idf_method": "lucene",
-            "dtype": "float32",
-            "int_dtype": "int32",
-            "num_docs": counts.lengths.shape[0],
-            "version": _bm25s().__version__,
-            "backend": "numpy",
-        },
-    )
+    writer.array(LENGTHS, counts.lengths.astype(np.int32))
+    writer.json(PARAMETERS, {**_parameters(), "num_docs": counts.lengths.shape[0], "version": _bm25s().__version__})
 
 
-class LexicalFile:
-    """A bm25s index, memory-mapped."""
+def _parameters() -> dict[str, str | float]:
+    return {
+        "k1": BM25_K1,
+        "b": BM25_B,
+        "delta": 0.5,
+        "method": "lucene",
+        "idf_method": "lucene",
+        "dtype": "float32",
+        "int_dtype": "int32",
+        "backend": "numpy",
+    }
 
-    def __init__(self, folder: BlockFolder, rows: int) -> None:
-        self._folder = folder
+
+class SegmentTerms:
+    """How often terms occur in the chunks of a segment, memory-mapped."""
+
+    def __init__(self, folder: BlockFolder) -> None:
+        self._terms = Strings(folder, TERMS)
+        self._offsets = folder.array(INDPTR)
+        self._chunks = folder.array(INDICES)
+        self._counts = folder.array(DATA)
+        self.lengths: Int32Array = folder.array(LENGTHS).whole()
+
+    def find(self, term: str) -> tuple[Int32Array, FloatArray]:
+        """Chunks that hold the term, int32 [p], and how often, float32 [p]."""
+        number = self._terms.find(term)
+        if number is None:
+            return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32)
+        start, stop = self._offsets.part(number, number + 2).tolist()
+        return self._chunks.part(start, stop), self._counts.part(start, stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The rows that hold a term, int64 [p], and what each is worth, float32 [p]."""
+
+    rows: IntArray
+    scores: FloatArray
+
+
+class Lexical:
+    """BM25 over the rows of a generation: its segments, each with the row of each of its chunks (-1: none)."""
+
+    def __init__(self, segments: Sequence[tuple[SegmentTerms, IntArray]], rows: int) -> None:
+        self._segments = segments
         self._rows = rows
-        self._arrays = [folder.array(name) for name in (DATA, INDICES)]
-        self._vocabulary = Strings(folder, TERMS)
-        self._index: Any = None
-        self._load(folder.folder)
-        self._last: tuple[dict[int, float], FloatArray] | None = None
+        live = [terms.lengths[own >= 0] for terms, own in segments]
+        self._mean = sum(int(part.sum(dtype=np.int64)) for part in live) / rows if rows else 0.0
+        self._held: dict[str, int] = {}
+        self._last: tuple[dict[str, float], FloatArray] | None = None
 
-    def _load(self, folder: Path) -> None:
-        for name in (INDPTR, PARAMETERS):
-            self._folder.file(name).require_all()
-        index = _bm25s().BM25.load(folder, mmap=True, load_vocab=False, show_progress=False)
-        if index.scores["num_docs"] != self._rows:
-            raise damaged(folder / PARAMETERS, f"it is about {index.scores['num_docs']} rows")
-        self._index = index
+    def _postings(self, term: str) -> Postings:
+        """Score of each row: idf · tf / (tf + k1 · (1 − b + b · length / mean length)).
+
+        idf = ln(1 + (n − df + 0.5) / (df + 0.5)), Kamphuis et al. 2020, "Lucene (accurate)".
+        """
+        rows, counts, lengths = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)], [np.zeros(0, np.int32)]
+        for terms, own in self._segments:
+            chunks, held = terms.find(term)
+            places = own[chunks]
+            live = places >= 0
+            rows.append(places[live])
+            counts.append(held[live])
+            lengths.append(terms.lengths[chunks[live]])
+        found, frequency = np.concatenate(rows), np.concatenate(counts)
+        penalty = BM25_K1 * ((1 - BM25_B) + BM25_B * np.concatenate(lengths) / (self._mean or 1.0))
+        self._held[term] = found.shape[0]
+        weight = idf(self._rows, np.array([found.shape[0]], dtype=np.int64))
+        return Postings(found, frequency / (penalty.astype(np.float32) + frequency) * weight)
 
     def scores(self, terms: Mapping[str, float]) -> FloatArray:
         """float32 [rows]: BM25 of every row, each term times its weight; unknown terms give nothing."""
-        found = ((self._vocabulary.find(storable(term)), weight) for term, weight in terms.items())
-        numbers = {number: weight for number, weight in found if number is not None}
-        if self._last is None or self._last[0] != numbers:
-            self._last = (numbers, self._scores(numbers))
+        wanted: dict[str, float] = {storable(term): weight for term, weight in terms.items()}
+        if self._last is None or self._last[0] != wanted:
+            self._last = (wanted, self._scores(wanted))
         return self._last[1]
 
-    def _scores(self, numbers: Mapping[int, float]) -> FloatArray:
+    def _scores(self, terms: Mapping[str, float]) -> FloatArray:
         result = np.zeros(self._rows, dtype=np.float32)
-        pointers = self._index.scores["indptr"]
-        for number in numbers:
-            for array in self._arrays:
-                array.part(int(pointers[number]), int(pointers[number + 1]))
-        for weight in sorted(set(numbers.values())):
-            alike = [number for number, own in numbers.items() if own == weight]
-            result += np.float32(weight) * np.asarray(self._index.get_scores_from_ids(alike), dtype=np.float32)
+        for weight in sorted(set(terms.values())):
+            parts = [self._postings(term) for term in sorted(terms) if terms[term] == weight]
+            result += np.float32(weight) * self._sum(parts)
         return result
+
+    def _sum(self, parts: Sequence[Postings]) -> FloatArray:
+        """float32 [rows]: what bm25s makes of an index with just these terms."""
+        index = _bm25s().BM25(**_parameters())
+        index.nonoccurrence_array = None
+        index.scores = {
+            "data": np.concatenate([part.scores for part in parts]),
+            "indices": np.concatenate([part.rows for part in parts]),
+            "indptr": np.concatenate([[0], np.cumsum([part.rows.shape[0] for part in parts])]),
+            "num_docs": self._rows,
+        }
+        return np.asarray(index.get_scores_from_ids(list(range(len(parts)))), dtype=np.float32)
 
     def idf(self, terms: Sequence[str]) -> FloatArray:
         """float32 [terms]: inverse document frequency over rows, 0 for unknown terms."""
-        pointers = self._index.scores["indptr"]
-        numbers = [self._vocabulary.find(storable(term)) for term in terms]
-        held = [0 if number is None else int(pointers[number + 1] - pointers[number]) for number in numbers]
-        return np.where(np.array(held) > 0, idf(self._rows, np.array(held, dtype=np.int64)), 0).astype(np.float32)
+        held = np.array([self._frequency(storable(term)) for term in terms], dtype=np.int64)
+        return np.where(held > 0, idf(self._rows, held), 0).astype(np.float32)
+
+    def _frequency(self, term: str) -> int:
+        if term not in self._held:
+            self._postings(term)
+        return self._held[term]
 
     def top(self, terms: Mapping[str, float], k: int, allowed: BoolArray | None) -> tuple[FloatArray, IntArray]:
         """Scores above zero and their rows, best first, at most ``k`` of the allowed ones."""

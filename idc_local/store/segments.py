@@ -18,19 +18,20 @@ from idc_local.fingerprint import digest
 from idc_local.store.blocks import BlockFolder, BlockWriter, Sink
 from idc_local.store.codec import decode_json, decode_sentences, expand
 from idc_local.store.layout import DATABASE, FileEntry, damaged
-from idc_local.store.postings import TermCounts, group_postings, merge_counts
+from idc_local.store.lexical import SegmentTerms, write_counts
+from idc_local.store.postings import group_postings, merge_counts
 from idc_local.store.records import Edition, read_array, read_part
 from idc_local.store.schema import Database, seal
 from idc_local.store.vectorcache import read_vectors
-from idc_local.store.vectors import VectorFile, write_vectors
+from idc_local.store.vectors import CodeFile, VectorFile, write_codes, write_vectors
 from idc_local.types import FloatArray, IntArray
 
 MEMBERS, TABLE, IDS, SPANS = "members.npy", "table.npy", "ids.npy", "spans.npy"
 CHUNK_VECTORS, INTENT_VECTORS, SENTENCE_VECTORS = "chunks.faiss", "intents.faiss", "sentences.npy"
+CHUNK_CODES = "codes.faiss"
 SENTENCES, INTENTS = slice(2, 4), slice(4, 6)
 """Columns of the table: where the sentences and intents of a chunk begin and end. The first two: its code points."""
 
-TERMS, OFFSETS, POSTINGS, LENGTHS = "terms.json", "posting_offsets.npy", "postings.npy", "lengths.npy"
 TERM_HASHES, TERM_OFFSETS = "sentence_terms.npy", "sentence_term_offsets.npy"
 
 
@@ -64,7 +65,9 @@ def build_segment(truth: Truth, editions: Sequence[Edition], folder: Path) -> di
     intents = _write_sentence_vectors(truth, editions, writer)
     _write_flat(writer, INTENT_VECTORS, intents, truth.dimension)
     vectors = [_array(truth, edition, "chunk_vectors").reshape(-1, truth.dimension) for edition in editions]
-    _write_flat(writer, CHUNK_VECTORS, [part for part in vectors if part.size], truth.dimension)
+    vectors = [part for part in vectors if part.size]
+    _write_flat(writer, CHUNK_VECTORS, vectors, truth.dimension)
+    writer.write(CHUNK_CODES, lambda sink: write_codes(sink.write, vectors, truth.dimension))
     _write_tables(truth, editions, writer)
     _write_terms(truth, editions, writer)
     return writer.finish()
@@ -138,11 +141,7 @@ def _write_terms(truth: Truth, editions: Sequence[Edition], writer: BlockWriter)
         counts = group_postings(vocabulary, postings, _array(truth, edition, "lengths"))
         parts.append((counts, np.arange(first, first + edition.chunks)))
         first += edition.chunks
-    merged = merge_counts(parts, first)
-    writer.json(TERMS, merged.vocabulary)
-    writer.array(OFFSETS, merged.offsets)
-    writer.array(POSTINGS, np.stack([merged.rows, merged.counts]))
-    writer.array(LENGTHS, merged.lengths)
+    write_counts(writer, merge_counts(parts, first))
     hashes = [_array(truth, edition, "term_hashes") for edition in editions]
     held = [_array(truth, edition, "term_counts") for edition in editions]
     writer.array(TERM_HASHES, np.concatenate([np.zeros(0, dtype=np.uint32), *hashes]).astype(np.uint32))
@@ -184,10 +183,16 @@ class Segment:
     def vectors(self, name: str) -> VectorFile:
         """CHUNK_VECTORS or INTENT_VECTORS."""
         if name not in self._vectors:
-            self._files.file(name).require_all()
             count = self.chunks if name == CHUNK_VECTORS else int(self.table[:, 5].max(initial=0))
-            self._vectors[name] = VectorFile(self._files.folder / name, count, self._dimension)
+            path = self._files.folder / name
+            self._vectors[name] = VectorFile(path, count, self._dimension, self._files.file(name))
         return self._vectors[name]
+
+    @cached_property
+    def codes(self) -> CodeFile:
+        """The codes of the chunk vectors."""
+        self._files.file(CHUNK_CODES).require_all()
+        return CodeFile(self._files.folder / CHUNK_CODES, self.chunks, self._dimension)
 
     def sentence_vectors(self, places: IntArray) -> npt.NDArray[np.float16]:
         """float16 [len(places), d]: a copy of the vectors of the sentences at ``places``."""
@@ -207,8 +212,7 @@ class Segment:
         """int64 [m]: the chunk of each intent."""
         return np.repeat(np.arange(self.chunks), self.table[:, 5] - self.table[:, 4])
 
-    def terms(self) -> TermCounts:
+    @cached_property
+    def terms(self) -> SegmentTerms:
         """How often terms occur in the segment's chunks."""
-        offsets, lengths = self._files.array(OFFSETS).whole(), self._files.array(LENGTHS).whole()
-        chunks, counts = self._files.array(POSTINGS).whole()
-        return TermCounts(self._files.file(TERMS).json(), offsets, chunks, counts, lengths)
+        return SegmentTerms(self._files)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -14,11 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from idc_local.errors import NothingFound, StoreMismatch
+from idc_local.store import coding
 from idc_local.store.blocks import BlockFolder
 from idc_local.store.codec import decode_chunk, decode_document, decode_text, expand
-from idc_local.store.generation import BM25, entries_below, open_segments
+from idc_local.store.coding import Top
+from idc_local.store.generation import entries_below, open_segments
 from idc_local.store.layout import Manifest, damaged, generation_folder, os_errors
-from idc_local.store.lexical import LexicalFile
+from idc_local.store.lexical import Lexical
 from idc_local.store.lock import hold_current
 from idc_local.store.records import read_chunk, read_part
 from idc_local.store.rows import Rows
@@ -27,12 +28,6 @@ from idc_local.store.segments import CHUNK_VECTORS, INTENT_VECTORS, INTENTS, SEN
 from idc_local.store.tables import FIRST, Documents, Sources
 from idc_local.store.vectors import best
 from idc_local.types import BoolArray, Chunk, Document, FloatArray, IntArray, Intent, SourceRecord
-
-MANY = 1 << 16
-"""Rows from which on several threads search: with fewer they would take longer to start."""
-
-Top = tuple[FloatArray, IntArray]
-"""Scores, float32 [k], highest first, and their rows, int64 [k]."""
 
 
 class Snapshot(Rows):
@@ -46,9 +41,7 @@ class Snapshot(Rows):
         self._files = BlockFolder(place, entries_below(manifest, ""))
         self._files.check_sizes()
         super().__init__(Documents(self._files), open_segments(folder, manifest))
-        self._bm25 = BlockFolder(place / BM25, entries_below(manifest, f"{BM25}/"))
-        self._bm25.check_sizes()
-        self._terms: LexicalFile | None = None
+        self._terms: Lexical | None = None
         self._db = open_for_reading(folder)
 
     @classmethod
@@ -75,8 +68,7 @@ class Snapshot(Rows):
             os.close(self._descriptor)
             self._descriptor = -1
             # Mapped files hold descriptors of their own; what was handed out keeps its own file mapped.
-            for files in (self._files, self._bm25):
-                files.close()
+            self._files.close()
             self._segments, self._terms = [], None
 
     def __enter__(self) -> Self:
@@ -107,7 +99,13 @@ class Snapshot(Rows):
         return Sources(self._files)
 
     def dense(self, query: FloatArray, k: int, allowed: BoolArray | None = None) -> Top:
-        """The best rows by inner product of ``query``, float32 [d], and chunk vector; ``allowed``: bool [size]."""
+        """The best rows by inner product of ``query``, float32 [d], and chunk vector; ``allowed``: bool [size].
+
+        Exact in small indexes and among allowed rows; large ones first choose by codes (``coding``).
+        """
+        self._check_query(query)
+        if allowed is None and self.size >= coding.CODED:
+            return coding.coded(self._segments, self._rows, query, k)
 
         def search(segment: Segment, rows: IntArray) -> Top:
             found = segment.vectors(CHUNK_VECTORS).top(query, k, _allowed_chunks(rows, allowed))
@@ -127,11 +125,7 @@ class Snapshot(Rows):
     def _best_of_all(self, search: Callable[[Segment, IntArray], Top], query: FloatArray, k: int) -> Top:
         """The best ``k`` of what ``search`` finds in each segment; large indexes are searched by several threads."""
         self._check_query(query)
-        if len(self._segments) > 1 and self.size >= MANY:
-            with ThreadPoolExecutor(os.cpu_count()) as threads:
-                found = list(threads.map(search, self._segments, self._rows))
-        else:
-            found = list(map(search, self._segments, self._rows))
+        found = coding.for_each_segment(search, self._segments, self._rows)
         scores, rows = [np.zeros(0, np.float32)], [np.zeros(0, np.int64)]
         for own_scores, own_rows in found:
             scores.append(own_scores)
@@ -159,9 +153,10 @@ class Snapshot(Rows):
         """float32 [len(terms)]: BM25's inverse document frequency, over chunks; 0 for a term that no chunk has."""
         return self._lexical().idf(terms) if self.size else np.zeros(len(terms), np.float32)
 
-    def _lexical(self) -> LexicalFile:
+    def _lexical(self) -> Lexical:
         if self._terms is None:
-            self._terms = LexicalFile(self._bm25, self.size)
+            parts = [(segment.terms, own) for segment, own in zip(self._segments, self._rows, strict=True)]
+            self._terms = Lexical(parts, self.size)
         return self._terms
 
     def chunk_vectors(self, rows: IntArray) -> FloatArray:

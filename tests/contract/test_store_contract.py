@@ -204,7 +204,7 @@ def test_several_threads_find_the_same(corpus: Path, monkeypatch: pytest.MonkeyP
     query = vector("another query")
     with Snapshot.open(corpus) as snapshot:
         alone = [search(query, 20) for search in (snapshot.dense, snapshot.intent)]
-        monkeypatch.setattr("idc_local.store.snapshot.MANY", 1)
+        monkeypatch.setattr("idc_local.store.coding.MANY", 1)
         together = [search(query, 20) for search in (snapshot.dense, snapshot.intent)]
     for one, other in zip(alone, together, strict=True):
         assert one[0].tobytes() == other[0].tobytes()

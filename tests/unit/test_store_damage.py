@@ -21,13 +21,12 @@ TEXTS = ("The pump is blue. It runs at noon. Oil it weekly.", "Alpha beta. Beta 
 DERIVED = (
     "documents.npy", "facts.json", "document_order.npy", "document_ids.utf8", "document_ids.npy",
     "paths.utf8", "paths.npy", "source_paths.utf8", "source_paths.npy", "source_records.utf8",
-    "source_records.npy", "sums.bin", "bm25/data.csc.index.npy", "bm25/indices.csc.index.npy",
-    "bm25/indptr.csc.index.npy", "bm25/vocab.index.json", "bm25/params.index.json", "bm25/terms.utf8",
-    "bm25/terms.npy", "bm25/sums.bin", "segments/*/chunks.faiss", "segments/*/intents.faiss",
+    "source_records.npy", "sums.bin", "segments/*/chunks.faiss", "segments/*/codes.faiss", "segments/*/intents.faiss",
     "segments/*/sentences.npy", "segments/*/spans.npy", "segments/*/table.npy", "segments/*/ids.npy",
-    "segments/*/members.npy", "segments/*/terms.json", "segments/*/postings.npy",
-    "segments/*/posting_offsets.npy", "segments/*/lengths.npy", "segments/*/sentence_terms.npy",
-    "segments/*/sentence_term_offsets.npy", "segments/*/sums.bin",
+    "segments/*/members.npy", "segments/*/terms.utf8", "segments/*/terms.npy", "segments/*/data.csc.index.npy",
+    "segments/*/indices.csc.index.npy", "segments/*/indptr.csc.index.npy", "segments/*/params.index.json",
+    "segments/*/lengths.npy", "segments/*/sentence_terms.npy", "segments/*/sentence_term_offsets.npy",
+    "segments/*/sums.bin",
 )  # fmt: skip
 
 
@@ -117,7 +116,7 @@ def test_a_cut_or_missing_file_is_named_at_once(copy: Path, pattern: str, cut: i
 
 
 def test_a_new_publication_replaces_damaged_files_that_it_reads(copy: Path, answers: dict[str, Any]) -> None:
-    flip(next(copy.glob("generations/1/segments/*/postings.npy")), 130)
+    flip(next(copy.glob("generations/1/segments/*/members.npy")), 130)
     extra = make_indexed("Zeta eta theta.", "z.txt")
     with Writer.open(copy, FINGERPRINT) as writer:
         writer.put_document(extra)

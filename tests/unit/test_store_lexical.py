@@ -11,7 +11,7 @@ import pytest
 from idc_local.ranking import BM25_B, BM25_K1
 from idc_local.store.blocks import BlockFolder, BlockWriter
 from idc_local.store.codec import count_terms
-from idc_local.store.lexical import LexicalFile, write_bm25
+from idc_local.store.lexical import Lexical, SegmentTerms, write_counts
 from idc_local.store.postings import TermCounts, group_postings
 
 
@@ -26,10 +26,14 @@ def counts_of(texts: list[list[str]]) -> TermCounts:
     return group_postings(*count_terms(texts))
 
 
-def saved(folder: Path, texts: list[list[str]]) -> LexicalFile:
+def segment(folder: Path, texts: list[list[str]]) -> SegmentTerms:
     writer = BlockWriter(folder)
-    write_bm25(writer, counts_of(texts))
-    return LexicalFile(BlockFolder(folder, writer.finish()), len(texts))
+    write_counts(writer, counts_of(texts))
+    return SegmentTerms(BlockFolder(folder, writer.finish()))
+
+
+def saved(folder: Path, texts: list[list[str]]) -> Lexical:
+    return Lexical([(segment(folder, texts), np.arange(len(texts)))], len(texts))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -47,14 +51,33 @@ def test_scores_equal_those_of_bm25s(tmp_path: Path, seed: int) -> None:
     np.testing.assert_allclose(ours.scores({"w1": 1.0, "w3": 0.5}), half, rtol=1e-6)
 
 
-def test_the_files_are_an_index_of_bm25s(tmp_path: Path) -> None:
+def test_the_files_are_an_index_of_bm25s_that_holds_counts(tmp_path: Path) -> None:
     texts = corpus(9, 30)
-    ours = saved(tmp_path, texts)
-    theirs = bm25s.BM25.load(tmp_path, mmap=True, show_progress=False)
-    documents, scores = theirs.retrieve([["w1", "w2"]], k=5, show_progress=False, backend_selection="numpy")
-    expected, rows = ours.top(Counter(["w1", "w2"]), 5, None)
-    np.testing.assert_array_equal(np.sort(scores[0])[::-1], expected)
-    assert set(documents[0].tolist()) == set(rows.tolist()) or len(set(expected.tolist())) < 5
+    segment(tmp_path, texts)
+    theirs = bm25s.BM25.load(tmp_path, mmap=True, load_vocab=False, show_progress=False)
+    vocabulary = sorted({term for text in texts for term in text})
+    for number, term in enumerate(vocabulary):
+        assert theirs.get_scores_from_ids([number]).tolist() == [float(text.count(term)) for text in texts]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_segments_with_chunks_left_out_score_as_one_fresh_index(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    texts = corpus(seed, 90)
+    alive = rng.random(90) < 0.7
+    rows = np.full(90, -1)
+    rows[alive] = rng.permutation(int(alive.sum()))
+    parts = []
+    for number, (start, stop) in enumerate(((0, 5), (5, 60), (60, 90))):
+        (tmp_path / str(number)).mkdir()
+        parts.append((segment(tmp_path / str(number), texts[start:stop]), rows[start:stop]))
+    ours = Lexical(parts, int(alive.sum()))
+    kept = {int(row): text for row, text in zip(rows, texts, strict=True) if row >= 0}
+    (tmp_path / "fresh").mkdir()
+    fresh = saved(tmp_path / "fresh", [kept[row] for row in range(len(kept))])
+    for query in ({"w1": 1.0, "w0": 0.5, "浮球": 1.0}, {"w2": 0.25}, {"w150": 1.0, "w199": 1.0}, {"nowhere": 1.0}):
+        assert ours.scores(query).tobytes() == fresh.scores(query).tobytes()
+        assert ours.idf(list(query)).tobytes() == fresh.idf(list(query)).tobytes()
 
 
 def test_worked_example(tmp_path: Path) -> None:

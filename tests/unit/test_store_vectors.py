@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idc_local.errors import StoreCorrupt, StoreError
-from idc_local.store.vectors import VectorFile, best, exact_scores, write_vectors
+from idc_local.store.blocks import BlockFolder, BlockWriter
+from idc_local.store.layout import FileEntry, sha256_file
+from idc_local.store.vectors import CodeFile, VectorFile, best, exact_scores, write_codes, write_vectors
 from idc_local.types import FloatArray
 
 
@@ -18,9 +20,14 @@ def unit(seed: int, count: int, dimension: int) -> FloatArray:
 
 
 def saved(path: Path, values: FloatArray) -> VectorFile:
-    with path.open("wb") as file:
-        write_vectors(file.write, [values[:3], values[3:]], values.shape[1])
-    return VectorFile(path, *values.shape)
+    path.parent.mkdir(exist_ok=True)
+    writer = BlockWriter(path.parent)
+    writer.write(path.name, lambda sink: write_vectors(sink.write, [values[:3], values[3:]], values.shape[1]))
+    return opened(BlockFolder(path.parent, writer.finish()), path.name, *values.shape)
+
+
+def opened(folder: BlockFolder, name: str, count: int, dimension: int) -> VectorFile:
+    return VectorFile(folder.folder / name, count, dimension, folder.file(name))
 
 
 @settings(max_examples=40, deadline=None)
@@ -56,7 +63,7 @@ def test_scores_do_not_depend_on_where_a_vector_lies(tmp_path: Path) -> None:
     values, query = unit(1, 500, 384), unit(2, 1, 384)[0]
     whole = saved(tmp_path / "a", values).top(query, 500, None)
     for start in (1, 7, 250):
-        part = saved(tmp_path / f"b{start}", values[start:]).top(query, 500, None)
+        part = saved(tmp_path / str(start) / "b", values[start:]).top(query, 500, None)
         assert part.scores.tobytes() == whole.scores[start:].tobytes()
 
 
@@ -73,12 +80,73 @@ def test_empty_file(tmp_path: Path) -> None:
 
 
 def test_what_is_no_vector_file_is_refused(tmp_path: Path) -> None:
-    saved(tmp_path / "x", unit(0, 4, 3))
+    writer = BlockWriter(tmp_path)
+    writer.write("x", lambda sink: write_vectors(sink.write, [unit(0, 4, 3)], 3))
+    writer.write("y", lambda sink: sink.write(b"nothing of the kind, at some length"))
+    folder = BlockFolder(tmp_path, writer.finish())
     with pytest.raises(StoreCorrupt, match="x is damaged: it holds 4 vectors of 3 values"):
-        VectorFile(tmp_path / "x", 5, 3)
-    (tmp_path / "y").write_bytes(b"nothing of the kind")
+        opened(folder, "x", 5, 3)
     with pytest.raises(StoreCorrupt, match="y is damaged"):
-        VectorFile(tmp_path / "y", 5, 3)
+        opened(folder, "y", 5, 3)
+
+
+def test_only_what_is_read_is_checked_and_all_that_is_read(tmp_path: Path) -> None:
+    values = unit(4, 300, 384)
+    saved(tmp_path / "x", values)
+    place = (tmp_path / "x").stat().st_size - 200 * 384 * 4
+    data = bytearray((tmp_path / "x").read_bytes())
+    data[place] ^= 1
+    (tmp_path / "x").write_bytes(data)
+    entries = {name: FileEntry((tmp_path / name).stat().st_size, "") for name in ("x", "sums.bin")}
+    entries["sums.bin"] = FileEntry(entries["sums.bin"].size, sha256_file(tmp_path / "sums.bin"))
+    file = opened(BlockFolder(tmp_path, entries), "x", 300, 384)
+    assert file.rows(np.array([299, 0])).tobytes() == values[[299, 0]].tobytes()
+    allowed = np.zeros(300, dtype=np.bool_)
+    allowed[250:] = True
+    assert len(file.top(values[260], 3, allowed).positions) == 3
+    for attempt in (lambda: file.rows(np.array([5, 100])), lambda: file.top(values[0], 3, None)):
+        with pytest.raises(StoreCorrupt, match="x is damaged"):
+            attempt()
+
+
+def coded(path: Path, values: FloatArray) -> CodeFile:
+    with path.open("wb") as file:
+        write_codes(file.write, [values[:3], values[3:]], values.shape[1])
+    return CodeFile(path, *values.shape)
+
+
+@pytest.mark.parametrize("dimension", [5, 8, 384])
+def test_the_score_of_a_code_depends_on_query_and_vector_alone(tmp_path: Path, dimension: int) -> None:
+    values, query = unit(7, 200, dimension), unit(8, 1, dimension)[0]
+    whole = coded(tmp_path / "whole", values).top(query, 200)
+    by_place = dict(zip(whole.positions.tolist(), whole.scores.tolist(), strict=True))
+    assert whole.complete
+    assert sorted(by_place) == list(range(200))
+    for start, stop in ((0, 7), (7, 100), (33, 200)):
+        part = coded(tmp_path / "part", values[start:stop]).top(query, 50)
+        found = {
+            start + place: score for place, score in zip(part.positions.tolist(), part.scores.tolist(), strict=True)
+        }
+        assert found == {place: by_place[place] for place in found}
+        expected = sorted((by_place[place] for place in range(start, stop)), reverse=True)[:50]
+        assert sorted(part.scores.tolist(), reverse=True) == expected
+
+
+def test_codes_find_the_nearest_whatever_a_model_does_with_single_dimensions(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    values = rng.standard_normal((3000, 64)).astype(np.float32)
+    values[:, 7] += 20
+    values[:, 3] = 0
+    values /= np.linalg.norm(values, axis=1, keepdims=True)
+    file = coded(tmp_path / "codes", values)
+    for number in range(20):
+        exact = np.argsort(-(values @ values[number]))[:10]
+        assert len(set(exact) & set(file.top(values[number], 300).positions.tolist())) >= 9
+
+
+def test_no_codes(tmp_path: Path) -> None:
+    found = coded(tmp_path / "x", np.zeros((0, 4), dtype=np.float32)).top(unit(0, 1, 4)[0], 3)
+    assert (found.positions.tolist(), found.complete) == ([], True)
 
 
 def test_a_failing_write_keeps_its_reason() -> None:
