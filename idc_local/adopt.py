@@ -56,7 +56,7 @@ class Adoption:
 def add_model(catalogue: Catalogue, wish: Adoption, probe: Probe) -> ModelSpec:
     """Hashes the files, links or copies them into the models folder, tries them, and writes ``registry.json``."""
     path = wish.path.expanduser()
-    _check_name(wish.name)
+    check_name(wish.name)
     if not path.exists():
         raise UsageError(f"{path} does not exist", hint="idc-local models add FILE.gguf|FOLDER --name NAME")
     found, sources = _read_folder(path, wish) if path.is_dir() else _read_gguf(path, wish)
@@ -71,7 +71,8 @@ def add_model(catalogue: Catalogue, wish: Adoption, probe: Probe) -> ModelSpec:
         ) from error
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Refuses a name that is no folder's name, or that a model which can be pulled has."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is no name for a model", hint="use lower-case letters, digits and . _ -")
     if any(spec.name == name for spec in shipped()):
@@ -159,9 +160,14 @@ def _take_in(folder: Path, spec: ModelSpec, sources: dict[str, Path], probe: Pro
             replace_folder(fresh, folder / spec.name)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
-        others = [entry for entry in registered(folder) if entry.name != spec.name]
-        write_json(folder / REGISTRY, {"format": FORMAT, "models": [_entry(one) for one in (*others, spec)]})
+        register(folder, spec)
     return spec
+
+
+def register(folder: Path, spec: ModelSpec) -> None:
+    """Writes the model down, in place of one of the same name; its files are there, and the folder is locked."""
+    others = [entry for entry in registered(folder) if entry.name != spec.name]
+    write_json(folder / REGISTRY, {"format": FORMAT, "models": [registry_entry(one) for one in (*others, spec)]})
 
 
 def _place(source: Path, fresh: Path, name: str) -> FileSpec:
@@ -175,7 +181,8 @@ def _place(source: Path, fresh: Path, name: str) -> FileSpec:
     return FileSpec(name, target.stat().st_size, file_sha256(target))
 
 
-def _entry(spec: ModelSpec) -> dict[str, Any]:
+def registry_entry(spec: ModelSpec) -> dict[str, Any]:
+    """A model as it is written down."""
     entry = {key: value for key, value in asdict(spec).items() if key not in ("files", "added") and value}
     entry["licence"] = spec.licence
     entry["file"] = [{"path": file.path, "size": file.size, "sha256": file.sha256} for file in spec.files]

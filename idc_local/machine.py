@@ -58,7 +58,7 @@ def look_around(environ: Mapping[str, str] = os.environ) -> Machine:
     return Machine(
         python=sys.version_info[:2],
         versions={name: _version(name, module) for name, module in LIBRARIES.items()},
-        cpu_features=_cpu_features(),
+        cpu_features=cpu_features(),
         processors=available_threads(),
         encoding=sys.getfilesystemencoding(),
         environ=environ,
@@ -80,7 +80,8 @@ def _version(library: str, module: str) -> str | None:
         return None
 
 
-def _cpu_features(source: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
+def cpu_features(source: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
+    """What the processor can do, as the system names it; empty where it does not say."""
     try:
         text = source.read_text("utf-8", "replace")
     except OSError:

@@ -36,7 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "export": ("upkeep", "Write the whole index to one file."),
     "import": ("upkeep", "Make an index from an exported file."),
     "eval": ("evaluate", "Compare ways of cutting, on labelled data or on the index itself."),
-    "models": ("models", "List, fetch, add and check model files."),
+    "models": ("models", "List, fetch, add, check, bundle and install model files."),
     "config": ("configuration", "Show the settings, and where each comes from."),
     "licences": ("licences", "List the licence of every library and model."),
     "doctor": ("doctor", "Check the installation, the models and the index."),

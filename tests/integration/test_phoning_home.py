@@ -22,7 +22,7 @@ from tests.clikit import FakeRuntime, invoke
 from tests.golden.cases import commands
 
 ROOT = Path(__file__).resolve().parents[2]
-MAY_USE_THE_NETWORK = {("models", "pull")}
+MAY_USE_THE_NETWORK = {("models", "pull"), ("models", "bundle")}
 TALK_TO_THIS_MACHINE: set[tuple[str, ...]] = set()
 """Commands that the kernel does not shut in."""
 
