@@ -15,6 +15,7 @@ from typing import NamedTuple, cast
 from idc_local.errors import InputError
 from idc_local.ports import Reader
 from idc_local.readers import magic
+from idc_local.readers.kinds import PLAIN_FORMATS
 from idc_local.types import Document
 
 MAX_BYTES = 64 << 20
@@ -40,7 +41,6 @@ _ODT, _ODS, _ODP, _ODG = (ReaderEntry("odf", kind) for kind in (magic.ODT, magic
 READERS: dict[str, ReaderEntry] = {
     ".txt": _TEXT,
     ".text": _TEXT,
-    ".rst": _TEXT,
     ".md": _MARKDOWN,
     ".markdown": _MARKDOWN,
     ".mdown": _MARKDOWN,
@@ -76,7 +76,9 @@ READERS: dict[str, ReaderEntry] = {
     ".otg": _ODG,
     ".fodg": _ODG,
 }
-"""Suffix, in lower case, to reader; a name without a suffix (README) is read by its content."""
+"""Suffix, in lower case, to reader; any other name is read by its content."""
+
+READERS |= {suffix: ReaderEntry(*found) for suffix, found in PLAIN_FORMATS.items()}
 
 _MARKED = {entry.media_type: entry for entry in (_PDF, _DOCX, _XLSX, _PPTX, _EPUB, _ODT, _ODS, _ODP, _ODG)}
 """Formats that show by their own marks what they are: for these the content counts, not the name."""

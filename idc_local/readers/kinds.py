@@ -29,3 +29,45 @@ def is_archive(name: str) -> bool:
 def is_wordless(name: str) -> bool:
     """True for a name whose suffix says that there is no text inside: pictures, sound, programs, databases."""
     return PurePosixPath(name).suffix.lower() in _WORDLESS
+
+
+_LANGUAGES = {
+    "python": "py pyi pyw", "c": "c h", "c++": "cc cpp cxx hh hpp hxx ipp cu cuh", "objective-c": "m mm",
+    "java": "java", "javascript": "js jsx mjs cjs", "typescript": "ts tsx mts cts", "csharp": "cs", "go": "go",
+    "rust": "rs", "kotlin": "kt kts", "swift": "swift", "scala": "scala sc", "dart": "dart", "php": "php",
+    "groovy": "groovy gradle", "ruby": "rb rake gemspec", "lua": "lua", "perl": "pl pm", "r": "r", "julia": "jl",
+    "elixir": "ex exs", "zig": "zig",
+    "shell": "sh bash zsh ksh", "powershell": "ps1 psm1", "sql": "sql", "css": "css scss less", "haskell": "hs",
+    "protobuf": "proto", "graphql": "graphql gql", "terraform": "tf hcl", "nix": "nix", "vim": "vim",
+    "erlang": "erl hrl", "clojure": "clj cljs cljc", "lisp": "lisp el scm", "ocaml": "ml mli",
+    "fsharp": "fs fsx", "fortran": "f f90 f95",
+    "ada": "adb ads", "pascal": "pas", "vb": "vb bas", "toml": "toml", "yaml": "yaml yml", "ini": "ini cfg conf",
+    "make": "mk", "cmake": "cmake", "assembly": "asm s", "verilog": "v sv", "vhdl": "vhd vhdl", "svelte": "svelte vue",
+}  # fmt: skip
+
+PLAIN_FORMATS: dict[str, tuple[str, str]] = {
+    ".csv": ("table", "text/csv"),
+    ".tsv": ("table", "text/tab-separated-values"),
+    ".tab": ("table", "text/tab-separated-values"),
+    ".json": ("records", "application/json"),
+    ".geojson": ("records", "application/json"),
+    ".webmanifest": ("records", "application/json"),
+    ".jsonl": ("records", "application/x-ndjson"),
+    ".ndjson": ("records", "application/x-ndjson"),
+    ".ipynb": ("notebook", "application/x-ipynb+json"),
+    ".eml": ("mail", "message/rfc822"),
+    ".mbox": ("mail", "application/mbox"),
+    ".mbx": ("mail", "application/mbox"),
+    ".rst": ("rst", "text/x-rst"),
+    ".rest": ("rst", "text/x-rst"),
+    ".org": ("org", "text/x-org"),
+    ".tex": ("tex", "text/x-tex"),
+    ".latex": ("tex", "text/x-tex"),
+    ".ltx": ("tex", "text/x-tex"),
+    **{
+        f".{suffix}": ("code", f"text/x-{language}")
+        for language, suffixes in _LANGUAGES.items()
+        for suffix in suffixes.split()
+    },
+}
+"""Suffix, in lower case, to module and media type, of the formats that are text and more."""

@@ -78,13 +78,14 @@ class MarkdownReader:
         source = Source(data, path, media_type, decoded.encoding)
         text = decoded.text
         dense = text.count("\n") + text.count("\r") > MAX_LINES
-        return build_document(source, text, text_blocks(text) if dense else _blocks(text))
+        return build_document(source, text, text_blocks(text) if dense else markdown_blocks(text))
 
 
 READER = MarkdownReader()
 
 
-def _blocks(text: str) -> Iterator[RawBlock]:
+def markdown_blocks(text: str) -> Iterator[RawBlock]:
+    """The blocks of a Markdown text in order."""
     body = _front_matter_end(text)
     if body:
         span = trimmed(text, 0, body)

@@ -20,7 +20,7 @@ class TextReader:
     """Paragraphs, list items and sure headings of plain text, with exact places in the unchanged source."""
 
     media_types = ("text/plain",)
-    suffixes = (".txt", ".text", ".rst")
+    suffixes = (".txt", ".text")
 
     def read(self, data: bytes, path: str, media_type: str) -> Document:
         """The document in ``data``; raises InputError for binary data."""
