@@ -11,7 +11,7 @@ that candidates and their order are the same wherever the vectors lie. What rema
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -181,10 +181,21 @@ def write_codes(write: Callable[[bytes], object], parts: list[FloatArray], dimen
     levels = np.array(LEVELS, dtype=np.float32) / np.sqrt(np.float32(dimension))
     faiss.copy_array_to_vector(np.tile(levels, dimension), index.pq.centroids)
     index.is_trained = True
-    for part in parts:
-        for start in range(0, part.shape[0], TURN):
-            index.add(_turned(part[start : start + TURN]))
+    for batch in _batches(parts):
+        index.add(_turned(batch))
     _write_index(index, write)
+
+
+def _batches(parts: Sequence[FloatArray]) -> Iterator[FloatArray]:
+    """The rows of all parts, at most TURN and a part at a time: each addition to an index of codes copies it."""
+    held: list[FloatArray] = []
+    for part in parts:
+        held.append(part)
+        if sum(own.shape[0] for own in held) >= TURN:
+            yield np.concatenate(held)
+            held = []
+    if held:
+        yield np.concatenate(held)
 
 
 class CodeFile:
