@@ -1,4 +1,4 @@
-"""Predicted questions: which sentences to ask about, the prompt, the reply's parsing, and questions without a model.
+"""Predicted questions: which sentences to ask about, the prompt, and the reply's parsing.
 
 Layer 1, pure. A very small model asks better of one sentence than of a paragraph: of 100 questions by SmolLM2-135M
 68 against 62 lead back to their window, at half the cost each, and fewer are off the subject.
@@ -41,15 +41,10 @@ _SELF_REFERENCE = re.compile(
     r"\b(?:the|this|that|these|above|following)\s+(?:passage|text|paragraph|author|article|document|section|excerpt)s?\b",
     re.I,
 )
-_DEFINITION = re.compile(
-    r"^(?:(?P<article>An?|The)\s+(?=\w)|(?=[A-Z]))(?P<term>[\w-]+(?:\s+[\w-]+){0,3}?)\s+"
-    r"(?P<verb>is|are|means)\s+(?:an?|the)\s"
-)
 _SPACES = re.compile(r"\s+")
 _REFERS_BACK = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|His|She|Her|Such|However|But|And|So|Moreover|In addition)\b"
 )
-_PRONOUNS = frozenset({"it", "this", "that", "these", "those", "they", "he", "she", "there", "which", "what", "here"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +60,7 @@ def parse_prompt(template: str) -> Prompt:
     """The prompt in ``template``, which holds the mark ``{passage}`` once."""
     prefix, _, suffix = template.partition(PASSAGE)
     lines = [line.removeprefix(EXAMPLE) for line in prefix.splitlines() if line.startswith(EXAMPLE)]
-    examples = frozenset(map(_plain, lines))
+    examples = frozenset(map(plain_question, lines))
     return Prompt(prefix, suffix.rstrip(), examples)
 
 
@@ -220,7 +215,7 @@ def parse_reply(reply: str, examples: frozenset[str]) -> tuple[str, ...]:
         if match is None:
             continue
         text = _SPACES.sub(" ", match["text"]).strip("\"'“”«»*- ")
-        plain = _plain(text)
+        plain = plain_question(text)
         if _usable(text) and plain not in examples:
             found.setdefault(plain, text)
     return tuple(found.values())
@@ -234,50 +229,6 @@ def _usable(text: str) -> bool:
     return len(text) >= MIN_QUESTION_CHARS and len(text.split()) >= MIN_QUESTION_WORDS
 
 
-def _plain(text: str) -> str:
+def plain_question(text: str) -> str:
     """Text as copies and repeats are compared: lower case, letters and digits only."""
     return " ".join(re.findall(r"\w+", text.casefold()))
-
-
-def heuristic_intents(
-    document: Document, sentences: Sentences, windows: Sequence[Window], language: str
-) -> list[tuple[int, str]]:
-    """Intents without a model: (number of the window, text), at most two a window.
-
-    The innermost heading of a section, as a question where the language is English, for the first window below it;
-    and "What is X?" for a sentence that begins "X is a …".
-    """
-    found: list[tuple[int, str]] = []
-    seen: set[str] = set()
-    for number, window in enumerate(windows):
-        candidates = [*_heading_question(document, sentences, window, language)]
-        if language == "en":
-            candidates += _definition_questions(document, sentences, window)
-        for text in candidates[:2]:
-            if _plain(text) not in seen:
-                seen.add(_plain(text))
-                found.append((number, text))
-    return found
-
-
-def _heading_question(document: Document, sentences: Sentences, window: Window, language: str) -> list[str]:
-    block = document.blocks[int(sentences.block[window.first])] if document.blocks else None
-    if block is None or block.kind is not BlockKind.HEADING or not block.headings:
-        return []
-    title = block.headings[-1].strip().rstrip(":.")
-    if not any(char.isalpha() for char in title):
-        return []
-    if language != "en" or title.endswith("?"):
-        return [title]
-    return [f"What does the document say about {title[0].lower() + title[1:] if title.istitle() else title}?"]
-
-
-def _definition_questions(document: Document, sentences: Sentences, window: Window) -> list[str]:
-    found = []
-    for place in range(window.first, window.last):
-        text = document.text[int(sentences.starts[place]) : int(sentences.ends[place])].strip()
-        match = _DEFINITION.match(text)
-        if match and match["term"].split()[0].lower() not in _PRONOUNS:
-            article = f"{match['article'].lower()} " if match["article"] else ""
-            found.append(f"What {'are' if match['verb'] == 'are' else 'is'} {article}{match['term']}?")
-    return found

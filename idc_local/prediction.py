@@ -13,10 +13,10 @@ from typing import Protocol
 import numpy as np
 
 from idc_local.fingerprint import digest
+from idc_local.heuristics import heuristic_intents
 from idc_local.intents import (
     Prompt,
     choose_sources,
-    heuristic_intents,
     parse_prompt,
     parse_reply,
     plan_windows,

@@ -14,9 +14,9 @@ LAYERS: dict[str, int] = {
     name: layer
     for layer, names in {
         0: "types errors",
-        1: """ports fingerprint abbreviations language sentences cutting terms queries intents chunks filters ranking
-              metrics dp chunk_sums segment segment_paper segment_calibrated structural coherence c99 cluster
-              strategies""",
+        1: """ports fingerprint abbreviations language sentences cutting terms queries intents heuristics chunks
+              filters ranking metrics dp chunk_sums segment segment_paper segment_calibrated structural coherence
+              c99 cluster strategies""",
         2: """config machine lockdown netguard readers catalogue licences pull adopt unbundle bundle carried datasets
               evalcache sample plots whereabouts backends store""",
         3: """embedding memory sources prediction pipeline indexing forecasting searching evaluation silence doctor""",

@@ -14,7 +14,6 @@ from idc_local.intents import (
     ASKED_PER_QUESTION,
     Source,
     choose_sources,
-    heuristic_intents,
     parse_prompt,
     parse_reply,
     plan_windows,
@@ -226,16 +225,3 @@ def test_any_reply_gives_clean_single_lines(reply: str) -> None:
         assert question == " ".join(question.split())
         assert question[-1] in "?？؟"
         assert len(question) <= 200
-
-
-def test_heuristics_by_hand() -> None:
-    document, sentences, _ = read(GUIDE)
-    windows = plan_windows(document, sentences)
-    assert heuristic_intents(document, sentences, windows, "en") == [
-        (0, "What does the document say about Pump guide?"),
-        (0, "What is a pump?"),
-        (1, "What does the document say about seal?"),
-        (2, "What does the document say about winter?"),
-    ]
-    assert heuristic_intents(document, sentences, windows, "de") == [(0, "Pump guide"), (1, "Seal"), (2, "Winter")]
-    assert heuristic_intents(*read("", "a.txt")[:2], (), "en") == []
