@@ -20,6 +20,7 @@ MARK = re.compile(r"(?:[•◦▪▫‣●○■□◆◇►▸➢✓✔–—*�
 _MAX_DEPTH = 6
 _LONGEST_RUN = 300
 _MOST_ENDS = 4
+_LONGEST_TABLE = 400
 _GUTTER = 0.8
 """Least width of a gutter in ems of the body."""
 
@@ -222,7 +223,7 @@ def _rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
     """Pieces on one base line, from left to right; from right to left where the script runs so."""
     rows: list[list[Piece]] = []
     for piece in sorted(pieces, key=lambda piece: (piece.base, piece.left)):
-        if rows and abs(piece.base - rows[-1][0].base) < 0.45 * min(piece.size, rows[-1][0].size):
+        if rows and abs(piece.base - rows[-1][-1].base) < 0.4 * max(piece.size, rows[-1][-1].size):
             rows[-1].append(piece)
         else:
             rows.append([piece])
@@ -245,7 +246,7 @@ def _leaf(pieces: Sequence[Piece]) -> list[Region]:
     rows = _rows(pieces)
     index = 0
     while index < len(rows):
-        table, count = table_rows(rows[index:])
+        table, count = table_rows(rows[index : index + _LONGEST_TABLE]) if len(rows[index]) > 1 else (None, 0)
         if table is not None:
             if lines:
                 found.append(Region(tuple(lines)))

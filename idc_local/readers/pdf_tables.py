@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 from idc_local.readers.draft import headed
@@ -28,7 +28,7 @@ def table_rows(rows: Sequence[Sequence[Piece]]) -> tuple[Table | None, int]:
     taken = [rows[0]]
     columns = [(piece.left, piece.right) for piece in rows[0]]
     most = len(columns)
-    for row, after in zip(rows[1:], [*rows[2:], None], strict=True):
+    for row, after in zip_longest(rows[1:], rows[2:]):
         merged = _merged(columns, row)
         apart = min(piece.base for piece in row) - taken[-1][0].base
         if len(merged) < max(2, most) or _is_code(row) or apart > 4.5 * row[0].size:

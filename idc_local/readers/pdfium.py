@@ -25,6 +25,8 @@ Handle: TypeAlias = object
 
 _WORD = re.compile(r"[^\s\x00-\x1f\x7f\ufffe\uffff]+")
 _BREAK = re.compile(r"[\r\n\x02\ufffe]")
+_REFERENCE = re.compile(r"[.,;:!?)\]\"'”’»]\d{1,3}$")
+"""What may end in the raised number of a note."""
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|sfbx|-b\b", re.I)
 _MONO = re.compile(r"mono|courier|cmtt|sftt|typewriter|consol|menlo|fixed", re.I)
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
@@ -130,6 +132,8 @@ class _Text:
             gap = text[done:first]
             done = last
             word = match[0].translate(_LIGATURES)
+            if word[-1].isdigit() and (found := _REFERENCE.search(word)) and self._is_raised(last - 1):
+                word = word[: found.start() + 1]
             if line is not None and not (gap != " " and _BREAK.search(gap)):
                 place = self._place(first, last - 1, line.angle)
                 if line.takes(place):
@@ -143,6 +147,11 @@ class _Text:
             line = _Line(word, self._place(first, last - 1, style.angle), style, order)
         if line is not None:
             yield line.piece(hyphen=False)
+
+    def _is_raised(self, index: int) -> bool:
+        """True for a small character above the base line of the first one of its word."""
+        size, before = (pdfium.FPDFText_GetFontSize(self._handle, at) for at in (index, index - 3))
+        return bool(size < 0.85 * before)
 
     def _place(self, first: int, last: int, angle: int) -> _Place:
         """Left end, right end and base line of a word, turned so that its line runs to the right."""

@@ -1,0 +1,71 @@
+"""Nothing that stands on a page may be lost or doubled, wherever it stands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from idc_local.readers.draft import Draft
+from idc_local.readers.pdf_blocks import Blocks
+from idc_local.readers.pdf_heads import Heads
+from idc_local.readers.pdf_order import Region, in_order
+from idc_local.readers.pdf_page import Page, Piece
+from idc_local.readers.pdf_running import without_running
+from idc_local.readers.pdf_text import Words
+
+TEXTS = (
+    "pump", "the long line of text that fills it.", "1.", "•", "12.50", "- item", "Heading", "水泵", "שלום", "3 x",
+    "x" * 90,
+)  # fmt: skip
+
+
+def piece(text: str, left: float, base: float, looks: tuple[float, bool, bool, bool], order: int) -> Piece:
+    size, bold, mono, hyphen = looks
+    return Piece(text, left, left + 0.5 * size * len(text), -base, size, bold, mono, 10.0, hyphen, order)
+
+
+LOOKS = st.tuples(st.sampled_from([1.0, 7.0, 10.0, 10.5, 16.0]), st.booleans(), st.booleans(), st.booleans())
+COLUMNS = st.sampled_from([0.0, 60.0, 72.0, 200.0, 320.0, 480.0])
+GRID = st.tuples(st.sampled_from(TEXTS), COLUMNS, st.sampled_from([n * 12.0 for n in range(30)]), LOOKS)
+ANYWHERE = st.tuples(st.sampled_from(TEXTS), st.floats(-1e4, 1e4), st.floats(-1e4, 1e4), LOOKS)
+PIECES = st.lists(GRID | ANYWHERE, max_size=40).map(
+    lambda found: [piece(*values, order) for order, values in enumerate(found)]
+)
+
+
+def words(texts: list[str]) -> Counter[str]:
+    return Counter(word for text in texts for word in text.split())
+
+
+def texts_of(regions: list[Region]) -> list[str]:
+    found = [line.text for region in regions for line in region.lines]
+    return found + [cell for region in regions if region.table for row in region.table.rows for cell in row]
+
+
+@settings(max_examples=150, deadline=None)
+@given(PIECES)
+def test_every_piece_comes_once(pieces: list[Piece]) -> None:
+    assert words(texts_of(in_order(pieces, 10.0))) == words([piece.text for piece in pieces])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(PIECES, min_size=1, max_size=3))
+def test_blocks_lose_no_letter_and_pages_ascend(sheets: list[list[Piece]]) -> None:
+    pages = [Page(n, 600, 800, tuple(found), (), (), 0.0, True) for n, found in enumerate(sheets, 1)]
+    heads = Heads(pages, [])
+    blocks = Blocks(heads, Words([]))
+    for page, found in zip(pages, without_running(pages, heads), strict=True):
+        blocks.page(str(page.number), page.number, in_order(found, heads.body))
+    draft = Draft()
+    blocks.write(draft)
+    text, raw, labels = draft.finish()
+    kept = [found for page in without_running(pages, heads) for found in page]
+    letters = Counter(char for found in kept for char in found.text if char.isalnum())
+    assert Counter(char for char in text if char.isalnum()) == letters
+    offsets = [offset for offset, _ in labels]
+    assert offsets == sorted(set(offsets))
+    assert [int(label) for _, label in labels] == sorted(int(label) for _, label in labels)
+    assert all(first.end <= second.start for first, second in pairwise(raw))
