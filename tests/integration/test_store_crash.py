@@ -1,11 +1,11 @@
 """Processes that die, compete or run out of space never cost more than the work that was not yet published.
 
-``python -c 'from tests.integration.test_store_crash import storms; storms(1000)'`` kills a thousand times instead of
-the few dozen of the suite.
+``scripts/soak`` runs the same at length: hundreds of kills, a minute of contention, a file system that is full.
 """
 
 from __future__ import annotations
 
+import errno
 import itertools
 import multiprocessing
 import os
@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ TEXTS = ("The pump is blue. It runs at noon.", SECRET, "Alpha beta. Gamma delta.
 CHANGES = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"}
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["tests.integration.test_store_crash", "faiss", "bm25s"])
-KILLS = 12
+KILLS = 9
 """Kills for each kind of work in the suite: two thirds at counted points, one third at points in time."""
 
 
@@ -78,6 +79,14 @@ def rebuild(folder: Path) -> None:
         writer.publish()
 
 
+def remove(folder: Path) -> None:
+    """Takes two documents out."""
+    with Writer.open(folder, FINGERPRINT) as writer:
+        for path in ("0.txt", "2.txt"):
+            writer.drop_source(path)
+        writer.publish()
+
+
 def forget_secret(folder: Path) -> None:
     """Forgets a document; where a killed run has taken it out already, finishes its work."""
     try:
@@ -98,7 +107,7 @@ def import_copy(folder: Path) -> None:
 
 
 WORK: dict[str, Callable[[Path], None]] = {
-    work.__name__: work for work in (update, rebuild, forget_secret, compact_all, import_copy)
+    work.__name__: work for work in (update, remove, rebuild, forget_secret, compact_all, import_copy)
 }
 
 
@@ -151,6 +160,16 @@ def work_and_die(name: str, folder: Path, fatal: int, seconds: float, count: Pat
     signal.setitimer(signal.ITIMER_REAL, 0)
     if count is not None:
         count.write_text(str(next(counter) - 1))
+
+
+def work_and_tell(name: str, folder: Path, answer: Connection) -> None:
+    """Runs in a process of its own; sends the error in one line, or nothing where the work was done."""
+    try:
+        WORK[name](folder)
+    except IdcError as error:
+        answer.send(f"{error.exit_code} {error}")
+    else:
+        answer.send("")
 
 
 def run(target: Callable[..., None], *arguments: object) -> int:
@@ -394,10 +413,164 @@ def test_a_folder_that_cannot_be_written_can_be_read(place: Path, logged: bool) 
     assert "\n" not in line
 
 
-def storms(kills: int) -> None:
-    """Kills so many times, and reports."""
-    for kind in WORK:
-        with tempfile.TemporaryDirectory(dir=MEMORY) as where:
-            died = storm(kind, Path(where), kills // len(WORK))
-            sys.stdout.write(f"{kind}: {died} processes died, nothing was lost\n")
-            sys.stdout.flush()
+STEP = 29
+"""Of so many moments one is tried in the suite."""
+
+FULL = "database or disk is full"
+READS = ("SELECT", "PRAGMA", "ROLLBACK", "WITH")
+
+
+class Filling(sqlite3.Connection):
+    """A connection that finds no space for what it writes, from the given point on."""
+
+    full = staticmethod(lambda: False)
+
+    def _check(self, statement: str) -> None:
+        if not statement.lstrip().startswith(READS) and self.full():
+            raise sqlite3.OperationalError(FULL)
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        self._check(arguments[0])
+        return super().execute(*arguments)
+
+    def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+        self._check(arguments[0])
+        return super().executemany(*arguments)
+
+
+class FullDisk:
+    """No space from the given point on (none: 0), counted over everything that takes space."""
+
+    def __init__(self) -> None:
+        self.points, self.first, self.armed = 0, 0, False
+        real_sync, real_connect = os.fsync, sqlite3.connect
+        Filling.full = staticmethod(self.reached)
+
+        def hook(event: str, arguments: tuple[Any, ...]) -> None:
+            writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+            if (writes or event in ("os.link", "os.mkdir")) and self.reached():
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        def sync(descriptor: int) -> None:
+            if self.reached():
+                raise OSError(errno.ENOSPC, "No space left on device")
+            real_sync(descriptor)
+
+        os.fsync = sync  # type: ignore[assignment]
+        sqlite3.connect = lambda *a, **k: real_connect(*a, factory=Filling, **k)  # type: ignore[assignment]
+        sys.addaudithook(hook)
+
+    def reached(self) -> bool:
+        """Counts a point; True where there is no space any more."""
+        self.points += self.armed
+        return self.armed and 0 < self.first <= self.points
+
+    def run(self, work: Callable[[], None], first: int) -> str:
+        """The error of ``work`` in one line; empty where it did its work."""
+        self.points, self.first, self.armed = 0, first, True
+        try:
+            work()
+        except IdcError as error:
+            return f"{error.exit_code} {error}"
+        finally:
+            self.armed = False
+        return ""
+
+
+def fill_in_turn(name: str, base: Path, step: int, answer: Connection) -> None:
+    """In a process of its own: lets the disk be full from every ``step``-th point on; sends how often that was felt."""
+    disk = FullDisk()
+    old = state(base / "index")
+    place = base.parent / "filled"
+
+    def copy() -> Path:
+        shutil.rmtree(place, ignore_errors=True)
+        return Path(shutil.copytree(base, place)) / "index"
+
+    folder = copy()
+    assert disk.run(partial(WORK[name], folder), 0) == ""
+    new, points = state(folder), disk.points
+    failed = 0
+    for first in range(1, points + 1, step):
+        folder = copy()
+        line = disk.run(partial(WORK[name], folder), first)
+        failed += bool(line)
+        assert line == "" or (line.startswith("4 ") and "\n" not in line), (first, line)
+        assert state(folder) in ((old, new) if line else (new,)), (first, line)
+        assert {check.status for check in verify(folder, deep=True)} == {"ok"}, (first, line)
+        WORK[name](folder)
+        assert state(folder) == new, (first, line)
+        assert leftovers(folder) == set(), (first, line)
+    answer.send((failed, points))
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_a_disk_that_is_full_at_any_moment_harms_nothing(place: Path, name: str) -> None:
+    prepare(place / "base" / "index")
+    ours, theirs = CONTEXT.Pipe()
+    assert run(fill_in_turn, name, place / "base", STEP, theirs) == 0
+    failed, points = ours.recv()
+    assert points > STEP
+    assert failed >= points // STEP // 2
+
+
+def write_on(folder: Path, share: Any, stop: Any, answer: Connection) -> None:
+    """Publishes one state after the other until told to stop, waiting whenever another process writes."""
+    published, refused = 0, 0
+    while not stop.is_set():
+        try:
+            with Writer.open(folder, FINGERPRINT) as writer:
+                with share.get_lock():
+                    share.value += 1
+                    number = share.value
+                write_state(writer, number)
+                published += 1
+        except StoreLocked as error:
+            refused += "written to by" in str(error)
+        # Whoever wrote last would be the first to ask again.
+        stop.wait(0.01)
+    answer.send((published, refused))
+
+
+def read_until(folder: Path, stop: Any, answer: Connection) -> None:
+    """Reads until told to stop; every snapshot must be of one state, whole, and none older than the one before."""
+    reads, last = 0, 0
+    while not stop.is_set() or not reads:
+        with Snapshot.open(folder) as snapshot:
+            states = {int(chunk.text.split()[4].rstrip(".")) for chunk in snapshot.chunks(range(snapshot.size))}
+            assert len(states) == 1, states
+            number = states.pop()
+            assert snapshot.size == 3 + number % 4
+            assert number >= last, "a reader went back in time"
+            assert snapshot.dense(vector(numbered(number, snapshot.size)[1]), 1)[1].tolist() == [1]
+            assert len(snapshot.lexical({str(number): 1.0}, 99)[1]) == snapshot.size
+        reads, last = reads + 1, number
+    answer.send((reads, last))
+
+
+def contend(place: Path, seconds: float, writers: int = 2, readers: int = 10) -> tuple[list[Any], list[Any]]:
+    """Lets writers and readers work on one index for so long; what each counted."""
+    with Writer.open(place, FINGERPRINT) as writer:
+        write_state(writer, 0)
+    share, stop = CONTEXT.Value("q", 0), CONTEXT.Event()
+    pipes = [CONTEXT.Pipe() for _ in range(writers + readers)]
+    ends = [theirs for _, theirs in pipes]
+    processes = [CONTEXT.Process(target=write_on, args=(place, share, stop, end)) for end in ends[:writers]]
+    processes += [CONTEXT.Process(target=read_until, args=(place, stop, end)) for end in ends[writers:]]
+    for process in processes:
+        process.start()
+    processes[0].join(seconds)
+    stop.set()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * len(processes)
+    counts = [ours.recv() for ours, _ in pipes]
+    assert {check.status for check in verify(place, deep=True)} == {"ok"}
+    return counts[:writers], counts[writers:]
+
+
+def test_two_writers_and_ten_readers_get_along(place: Path) -> None:
+    writers, readers = contend(place, 3.0)
+    assert all(published > 0 for published, _ in writers)
+    assert sum(refused for _, refused in writers) > 0
+    assert all(reads > 0 for reads, _ in readers)
