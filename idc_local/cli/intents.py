@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from idc_local.cli.output import Result, to_json, write
+from idc_local.cli.output import Result, number, to_json, write
 from idc_local.cli.parameters import intents_option
+from idc_local.cli.queries import read_queries
 from idc_local.cli.schema import INTENT_COLUMNS, intent_item
 from idc_local.cli.session import Command, Session, examples
-from idc_local.cli.terminal import Screen, bold, lines_of, safe
+from idc_local.cli.terminal import Screen, bold, dim, lines_of, safe
 from idc_local.errors import UsageError
 
 if TYPE_CHECKING:
+    from idc_local.gaps import Gap
     from idc_local.types import Chunk, Document, Intent
+
+GAP_COLUMNS = ("id", "question", "evidence", "path", "line", "chunk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,7 @@ class IntentsArguments:
     source: Path | None
     every: bool
     pairs: bool
+    gaps: str | None
 
 
 @click.command(
@@ -38,19 +43,30 @@ class IntentsArguments:
         "idc-local intents --all --format csv > faq.csv",
         "idc-local intents --all --pairs > pairs.jsonl",
         "idc-local intents notes.txt --intents heuristic",
+        "idc-local intents --gaps questions.txt",
     ),
 )
 @click.argument("source", required=False, metavar="[FILE]", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--all", "every", is_flag=True, help="The questions that are stored in the index.")
 @click.option("--pairs", is_flag=True, help="Print training pairs: one JSON line with question and passage for each.")
+@click.option(
+    "--gaps",
+    metavar="FILE",
+    help="Print those questions of FILE (- for standard input; written as for `search --queries`) that no passage of the "
+    "index answers well.",
+)
 @intents_option
 def intents_command(session: Session, options: IntentsArguments) -> None:
     """Predict the questions that FILE (- for standard input) answers, each with its source passage and score.
 
-    `--format csv` exports a list of frequently asked questions.
+    `--format csv` or `md` exports a list of frequently asked questions with their places. With `--gaps`, exit code 1
+    says that there are some.
     """
-    if (options.source is None) == (not options.every):
-        raise UsageError("give a FILE or --all", hint="idc-local intents FILE")
+    if options.gaps is not None and options.source is None and not options.every and not options.pairs:
+        _gaps(session, options.gaps)
+        return
+    if options.gaps is not None or (options.source is None) == (not options.every):
+        raise UsageError("give a FILE, --all or --gaps FILE", hint="idc-local intents FILE")
     session.expect(intents=[])
     items = _of_file(session, options.source) if options.source is not None else _of_index(session)
     session.close()
@@ -63,6 +79,43 @@ def intents_command(session: Session, options: IntentsArguments) -> None:
     if not items:
         session.note("no questions found")
         session.stop(1)
+
+
+def _gaps(session: Session, file: str) -> None:
+    """The questions of a file that are not answered well, each with the passage that comes nearest."""
+    from idc_local.gaps import find_gaps
+    from idc_local.types import Query
+
+    session.expect(gaps=[])
+    lines = read_queries(file)
+    with session.runtime.searcher() as searcher:
+        queries = [Query(line.text, line.filter, str(line.id)) for line in lines if line.text.strip()]
+        found = list(find_gaps(searcher, queries))
+    session.close()
+    items = [_gap_item(gap) for gap in found]
+
+    def text(screen: Screen) -> Iterator[str]:
+        for item in items:
+            near = f"nearest {item['path']}:{item['line']}" if item["path"] else "nothing near"
+            told = f"{item['evidence']:.3f}  {safe(near)}"
+            yield f"{safe(item['question'])}  {dim(told, screen)}"
+
+    session.emit(Result({"asked": len(queries), "gaps": items}, items, GAP_COLUMNS, text))
+    session.note(f"{len(items)} of {len(queries)} questions are not answered well")
+    if items:
+        session.stop(1)
+
+
+def _gap_item(gap: Gap) -> dict[str, Any]:
+    near = gap.nearest
+    return {
+        "id": gap.query.id,
+        "question": gap.query.text,
+        "evidence": number(gap.evidence),
+        "path": near.path if near else "",
+        "line": near.line_start if near else None,
+        "chunk": near.id if near else "",
+    }
 
 
 def _of_file(session: Session, source: Path) -> list[dict[str, Any]]:

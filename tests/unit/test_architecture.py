@@ -19,7 +19,8 @@ LAYERS: dict[str, int] = {
               c99 cluster strategies""",
         2: """config machine lockdown netguard readers catalogue licences pull adopt unbundle bundle carried datasets
               evalcache sample plots whereabouts backends store""",
-        3: """embedding memory sources prediction pipeline indexing forecasting searching evaluation silence doctor""",
+        3: """embedding memory sources prediction pipeline indexing forecasting searching evaluation silence gaps
+              doctor""",
         4: "runtime evaluating api",
         5: "cli",
     }.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,9 @@ def test_a_missing_library_points_to_doctor() -> None:
         (("search",), "error: give a QUERY or --queries FILE. hint: idc-local search"),
         (("search", "x", "--queries", "y"), "error: give a QUERY or --queries FILE. hint: idc-local search"),
         (("search", " "), 'error: the query is empty. hint: idc-local search "your question"'),
-        (("intents",), "error: give a FILE or --all. hint: idc-local intents FILE"),
-        (("intents", "x", "--all"), "error: give a FILE or --all. hint: idc-local intents FILE"),
+        (("intents",), "error: give a FILE, --all or --gaps FILE. hint: idc-local intents FILE"),
+        (("intents", "--gaps", "q", "--all"), "error: give a FILE, --all or --gaps FILE. hint: idc-local intents FILE"),
+        (("intents", "x", "--all"), "error: give a FILE, --all or --gaps FILE. hint: idc-local intents FILE"),
         (("index", "-", "--dry-run"), "error: --dry-run cannot look at standard input. hint: name files or folders"),
         (("models",), ""),
         ((), ""),
@@ -495,6 +497,24 @@ def test_show_takes_short_ids_and_fails_for_unknown_ones() -> None:
     result = invoke("show", "ffff")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "error: no passage is called ffff. hint: idc-local search QUERY\n"
+
+
+def test_gaps_are_questions_that_no_passage_answers_well(tmp_path: Path) -> None:
+    file = tmp_path / "q.txt"
+    file.write_text("pump\n\nnothing here\n")
+    result = invoke("intents", "--gaps", str(file))
+    assert (result.exit_code, result.stderr) == (1, "2 of 2 questions are not answered well\n")
+    assert result.stdout == "pump  0.610  nearest docs/pump.md:1\nnothing here  0.000  nothing near\n"
+    value = parsed(invoke("intents", "--gaps", str(file), "--format", "json"))
+    assert value["asked"] == 2
+    assert [(gap["id"], gap["path"], gap["line"]) for gap in value["gaps"]] == [
+        ("1", "docs/pump.md", 1),
+        ("3", "", None),
+    ]
+    strong = replace(HITS[0], explain=replace(HITS[0].explain, sentence=0.72))
+    answered = invoke("intents", "--gaps", "-", stdin="pump\n", runtime=FakeRuntime(hits=(HITS[1], strong)))
+    assert (answered.exit_code, answered.stdout) == (0, "")
+    assert answered.stderr == "0 of 1 questions are not answered well\n"
 
 
 @pytest.mark.parametrize(

