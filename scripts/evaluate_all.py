@@ -125,7 +125,7 @@ def strategies_table(run: Run) -> None:
     lines = build_lines(grid)
     for name, retriever, shown in (
         ("strategies", "default", set(STRATEGIES)),
-        ("peers", "paper", {"intent", "fixed", *run.peers}),
+        ("peers", "paper", {"intent", "fixed", "recursive", *run.peers}),
     ):
         chosen = [
             line for line in lines if line.configuration.strategy in shown and line.configuration.retriever == retriever
@@ -193,10 +193,11 @@ def without_intents(prepared: PreparedSet) -> PreparedSet:
 def objective_table(run: Run) -> None:
     """The published objective over λ, β and L: chunk length, and what its chunks are worth beside fixed ones."""
     folder = next((folder for folder in run.folders if folder.name == OBJECTIVE_SET), run.folders[0])
-    rows = [rounded(row) for row in objective_rows(run.bench, folder, run.main)]
+    exact = objective_rows(run.bench, folder, run.main)
+    rows = [rounded(row) | {"lambda": row["lambda"]} for row in exact]
     write_csv(run.out / "paper_objective.csv", rows)
     (run.out / "paper_objective.md").write_text("".join(markdown_lines(rows, tuple(rows[0]))), encoding="utf-8")
-    draw_plots([objective_plot(rows)], run.out / "plots")
+    draw_plots([objective_plot(exact)], run.out / "plots")
 
 
 def fewer_table(run: Run) -> None:

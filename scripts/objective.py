@@ -83,5 +83,5 @@ def objective_plot(rows: Sequence[Row]) -> Plot:
         own = [row for row in rows if (row["lambda"], row["L"]) == (lam, most)]
         points = tuple(Point(float(row["beta"]), *[float(row["sentences_mean"])] * 3) for row in own)
         lines.append(PlotLine(f"λ = {lam}, L = {most}", points, strong=(lam, most) == OTHERS[0], band=False))
-    title = "The published objective: nearly all chunks are as short or as long as they may be"
+    title = "The published objective: how long its chunks are, by what a cut costs"
     return Plot("paper_objective", title, "β, cost of a cut", "sentences in a chunk (mean)", tuple(lines))
