@@ -38,7 +38,8 @@ class Forecast:
     """What a run would do.
 
     new, updated, unchanged, removed: files. files, bytes: of those to be read. seconds: from the time that the
-    sample documents took; 0 where there is nothing to read. disk_bytes: that the index would grow by.
+    sample documents took; 0 where there is nothing to read. intent_seconds: the part of them that predicting questions
+    takes. disk_bytes: that the index would grow by.
     plan: every file in order of path, as new, updated, unchanged, removed, skipped or ignored.
     """
 
@@ -52,6 +53,7 @@ class Forecast:
     disk_bytes: int
     skipped: tuple[Skip, ...]
     plan: tuple[Fate, ...] = ()
+    intent_seconds: float = 0.0
 
 
 def forecast(
@@ -77,6 +79,7 @@ def forecast(
     sampler = _Sampler(pipeline, options, reader or DirectReader(options.walk.max_bytes))
     timed = [indexed for entry in _typical(changed) if (indexed := sampler.try_one(entry))]
     total = sum(entry.file.size for entry in changed)
+    intent_seconds = _intent_seconds(changed, timed, pipeline.seconds.get("intents", 0.0))
     return Forecast(
         new=counts["new"],
         updated=counts["updated"],
@@ -84,10 +87,11 @@ def forecast(
         removed=len(plan.removed),
         files=len(changed),
         bytes=total,
-        seconds=_seconds(changed, timed, pipeline.seconds),
+        seconds=round(intent_seconds + _other_seconds(total, timed, pipeline.seconds), 1),
         disk_bytes=_scaled(sum(map(_stored_bytes, timed)), total, timed),
         skipped=(*plan.skipped, *failed),
         plan=_in_order(plan, fates.values()),
+        intent_seconds=round(intent_seconds, 1),
     )
 
 
@@ -145,18 +149,21 @@ class _Sampler:
             return None
 
 
-def _seconds(changed: Sequence[Found], timed: Sequence[IndexedDocument], seconds: Mapping[str, float]) -> float:
-    """Predicting questions costs by the question, everything else by the byte."""
+def _intent_seconds(changed: Sequence[Found], timed: Sequence[IndexedDocument], seconds: float) -> float:
+    """Predicting questions costs by the question: ``seconds`` is what it took for the timed documents."""
     sentences = sum(len(indexed.sentences) for indexed in timed)
     asked = sum(question_budget(len(indexed.sentences)) for indexed in timed)
     if not sentences:
         return 0.0
+    per_sentence = sum(indexed.document.source_bytes for indexed in timed) / sentences
+    return seconds * sum(question_budget(round(entry.file.size / per_sentence)) for entry in changed) / asked
+
+
+def _other_seconds(total: int, timed: Sequence[IndexedDocument], seconds: Mapping[str, float]) -> float:
+    """Everything else costs by the byte."""
     size = sum(indexed.document.source_bytes for indexed in timed)
-    per_sentence = size / sentences
-    total_asked = sum(question_budget(round(entry.file.size / per_sentence)) for entry in changed)
-    intents = seconds.get("intents", 0.0)
-    rest = sum(seconds.values()) - intents
-    return round(intents * total_asked / asked + rest * sum(entry.file.size for entry in changed) / size, 1)
+    rest = sum(seconds.values()) - seconds.get("intents", 0.0)
+    return rest * total / size if size else 0.0
 
 
 def _stored_bytes(indexed: IndexedDocument) -> int:

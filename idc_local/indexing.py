@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
+from idc_local.budget import TimeBudget
 from idc_local.errors import InputError
 from idc_local.fingerprint import sha256_hex
 from idc_local.pipeline import ChunkingOptions, Pipeline, PipelinePorts
@@ -27,7 +28,8 @@ from idc_local.types import Document, IndexReport, Limits, Skip, SourceRecord
 class IndexOptions:
     """Options of an indexing run.
 
-    max_minutes: after this long the remaining documents get heuristic intents, until a later run has time for them.
+    max_minutes: for predicting questions, newest documents first; those that do not fit get heuristic intents, until
+    a later run has time for them.
     retry_failed: look again at files that failed before and have not changed. rebuild: start the index afresh.
     walk: which files are asked for.
     """
@@ -79,13 +81,16 @@ class IndexRun:
             if record.reason and record.sha256 and not options.retry_failed
         }
         self._tally = _Tally()
-        self._began = ports.clock()
+        self._budget = TimeBudget(options.max_minutes, ports.clock)
 
     def run(self, roots: Sequence[Path], stdin: bytes | None = None) -> IndexReport:
         """Reads what changed below ``roots``, removes what vanished, and publishes a new generation."""
         plan = plan_sources([root for root in roots if str(root) != STDIN], self._known, self._options.walk)
         self._tally.skipped.extend(plan.skipped)
         changed = [entry for entry in plan.found if not self._untouched(entry)]
+        if self._options.max_minutes is not None:
+            # What was written last is asked about most.
+            changed.sort(key=lambda entry: -entry.file.mtime_ns)
         self._ports.progress.start("index", sum(entry.file.size for entry in changed), "B")
         if stdin is not None:
             self._take(Found(SourceFile(STDIN, Path(STDIN), len(stdin), 0), ""), stdin)
@@ -178,9 +183,7 @@ class IndexRun:
             return
         self._tally.warnings.extend(f"{path}: {warning}" for warning in document.warnings)
         same = old is not None and old.document_id == document.id and not old.reason
-        done = self._current(document.id)
-        if not done:
-            self._index(document)
+        done = self._current(document.id) or not self._index(document)
         self._writer.put_source(
             SourceRecord(
                 path=path,
@@ -200,19 +203,22 @@ class IndexRun:
         else:
             self._tally.updated += 1
 
-    def _index(self, document: Document) -> None:
+    def _index(self, document: Document) -> bool:
+        """Makes and stores what is kept of a document; False where there is no time for better than what is there."""
         intents = self._options.intents
-        if intents == "model" and self._out_of_time():
+        if intents == "model" and not self._budget.affords(len(document.text)):
             intents = "heuristic"
             self._tally.late += 1
+            if self._writer.document_recipe(document.id) == self._pipeline.recipe(intents):
+                return False
+        before = self._pipeline.seconds.get("intents", 0.0)
         indexed = self._pipeline.index(document, intents)
+        if intents == "model":
+            self._budget.spend(self._pipeline.seconds["intents"] - before, len(document.text))
         self._writer.put_document(indexed)
         self._tally.chunks += len(indexed.chunks)
         self._tally.intents += len(indexed.intents)
-
-    def _out_of_time(self) -> bool:
-        limit = self._options.max_minutes
-        return limit is not None and self._ports.clock() - self._began > 60.0 * limit
+        return True
 
     def _fail(self, entry: Found, source: str, reason: str, hint: str) -> None:
         """Records a file that cannot be used, with its last good version where there is one."""
@@ -256,7 +262,8 @@ class IndexRun:
     def _notes(self) -> tuple[str, ...]:
         notes = list(self._tally.warnings)
         if self._tally.late:
-            notes.append(f"{self._tally.late} documents have heuristic intents for want of time; run index again")
+            noun = "document has" if self._tally.late == 1 else "documents have"
+            notes.append(f"{self._tally.late} {noun} heuristic intents for want of time; run index again")
         return tuple(notes)
 
 

@@ -148,6 +148,7 @@ class FakeRuntime:
             bytes=1_250_000,
             seconds=95.0,
             disk_bytes=4_000_000,
+            intent_seconds=61.0,
             skipped=(SKIP,),
             plan=(
                 Fate("docs/a.md", "unchanged"),

@@ -65,8 +65,8 @@ class IndexArguments:
 @click.option("--archives", is_flag=True, help="Also read what is in .zip and .tar archives.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done with each file, how long it takes and how much "
               "disk it needs.")  # fmt: skip
-@click.option("--max-minutes", type=click.FloatRange(min=0), metavar="N", help="Time for the language model; "
-              "documents after that get heuristic questions, until a later run has time for them.")  # fmt: skip
+@click.option("--max-minutes", type=click.FloatRange(min=0), metavar="N", help="Time for the language model, "
+              "newest documents first; the rest get heuristic questions until a later run has time.")  # fmt: skip
 @intents_option
 @strategy_option
 @objective_option
@@ -164,4 +164,5 @@ def _fate_lines(forecast: Forecast, *, unchanged: bool) -> Iterator[str]:
 
 def _forecast_lines(forecast: Forecast) -> Iterator[str]:
     yield f"{counted(forecast.files, 'file')} to read ({quantity(forecast.bytes, 'B')})"
-    yield f"about {duration(forecast.seconds)} and {quantity(forecast.disk_bytes, 'B')} of disk"
+    asking = f", {duration(forecast.intent_seconds)} of them to predict questions," if forecast.intent_seconds else ""
+    yield f"about {duration(forecast.seconds)}{asking} and {quantity(forecast.disk_bytes, 'B')} of disk"

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from idc_local.embedding import VectorCache
 from idc_local.errors import InputError, StoreMismatch
 from idc_local.indexing import IndexOptions
+from idc_local.pipeline import PipelinePorts
+from idc_local.ports import GenerationRequest
+from idc_local.prediction import IntentCache
 from idc_local.store import Snapshot, Writer, verify
+from tests.fakes import ScriptedGenerator
 from tests.indexkit import FINGERPRINT, Kit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -260,3 +267,62 @@ def _runs_to_the_end(index: Path, docs: Path, seconds: float) -> bool:
         return False
     assert process.returncode == 0
     return True
+
+
+class SlowKit(Kit):
+    """Each batch of questions takes a minute, by a clock that nothing else moves."""
+
+    now = 0.0
+    asked: tuple[str, ...] = ()
+
+    def ports(self, intents: IntentCache, vectors: VectorCache) -> PipelinePorts:
+        kit = self
+
+        class Slow(ScriptedGenerator):
+            def generate(
+                self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str
+            ) -> list[str]:
+                kit.now += 60.0
+                kit.asked += tuple(
+                    {word for request in requests for word in re.findall(r"The (\w+) has", request.prompt)}
+                )
+                return super().generate(prefix, requests, max_tokens=max_tokens, stop=stop)
+
+        ports = super().ports(intents, vectors)
+        return replace(ports, clock=lambda: kit.now, generator=Slow)
+
+
+def test_in_limited_time_the_newest_come_first_and_later_runs_do_the_rest(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for age, name in enumerate(("new", "older", "oldest")):
+        (docs / f"{name}.md").write_text(f"# {name.title()}\n\n{prose(name, 12)}")
+        os.utime(docs / f"{name}.md", (2_000_000_000 - age, 2_000_000_000 - age))
+    kit = SlowKit(tmp_path / "idx")
+    limited = IndexOptions(max_minutes=1.5)
+    first = kit.add(docs, options=limited)
+    assert (first.new, first.notes) == (
+        3,
+        ("2 documents have heuristic intents for want of time; run index again",),
+    )
+    assert kit.asked == ("new",)
+    second = kit.add(docs, options=limited)
+    assert (second.updated, second.unchanged) == (1, 2), "what there is no time for again is left as it is"
+    assert second.notes == ("1 document has heuristic intents for want of time; run index again",)
+    assert kit.asked == ("new", "older")
+    with Snapshot.open(kit.index) as snapshot:
+        left = {intent.origin for row, intent in snapshot.all_intents() if snapshot.paths_of(row) == ("oldest.md",)}
+    assert left == {"heuristic"}
+    assert kit.add(docs).updated == 1
+    assert kit.asked == ("new", "older", "oldest")
+
+
+def test_a_forecast_tells_how_long_the_questions_take(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for number in range(4):
+        (docs / f"{number}.md").write_text(f"The valve number {number} is a part that keeps the water from the pit.\n")
+    seen = SlowKit(tmp_path / "idx").forecast(docs)
+    assert (seen.files, seen.intent_seconds, seen.seconds) == (4, 240.0, 240.0)
+    off = SlowKit(tmp_path / "idx").forecast(docs, options=IndexOptions(intents="off"))
+    assert (off.intent_seconds, off.seconds) == (0.0, 0.0)

@@ -14,7 +14,7 @@ LAYERS: dict[str, int] = {
     name: layer
     for layer, names in {
         0: "types errors",
-        1: """ports fingerprint abbreviations language sentences cutting terms queries intents heuristics chunks
+        1: """ports fingerprint abbreviations language sentences cutting terms queries intents heuristics budget chunks
               filters ranking metrics dp chunk_sums segment segment_paper segment_calibrated structural coherence
               c99 cluster strategies""",
         2: """config machine lockdown netguard readers catalogue licences pull adopt unbundle bundle carried datasets

@@ -413,7 +413,7 @@ def test_forecast_says_what_becomes_of_each_file_and_time_and_disk() -> None:
         "skipped    docs/photo.bin  (binary)\n"
         "2 new, 0 updated, 5 unchanged, 1 removed, 1 skipped\n"
         "2 files to read (1.2 MB)\n"
-        "about 2 min and 4.0 MB of disk\n"
+        "about 2 min, 1 min of them to predict questions, and 4.0 MB of disk\n"
     )
     assert "unchanged  docs/a.md\n" in invoke("index", "docs", "--dry-run", "-v").stdout
     value = parsed(invoke("index", "docs", "--dry-run", "--format", "json"))
