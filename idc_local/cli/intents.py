@@ -52,8 +52,8 @@ class IntentsArguments:
 @click.option(
     "--gaps",
     metavar="FILE",
-    help="Print those questions of FILE (- for standard input; written as for `search --queries`) that no passage of the "
-    "index answers well.",
+    help="Print those questions of FILE (- for standard input; written as for `search --queries`) that no passage of "
+    "the index answers well.",
 )
 @intents_option
 def intents_command(session: Session, options: IntentsArguments) -> None:
