@@ -79,7 +79,7 @@ def build_document(
     lines: Sequence[tuple[int, int]] | None = None,
 ) -> Document:
     """The document of ``source``, whose lines are those of ``text``, unless ``lines`` say where each came from."""
-    if lines is None:
+    if not lines:
         lines = [(start, number) for number, start in enumerate(line_starts(text), 1)]
     return Document(
         id=document_id(source.media_type, source.data),
