@@ -241,7 +241,7 @@ def registered(folder: Path) -> Iterator[ModelSpec]:
         return
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(
-            f"{path} cannot be used ({error})", hint="delete it and run idc-local models add again"
+            f"{path} cannot be used ({error})", hint=f"mv {path} {path}.broken"
         ) from None
     yield from specs
 

@@ -154,6 +154,7 @@ def load_settings(
     *,
     config: Path | None = None,
     environ: Mapping[str, str] = os.environ,
+    files: bool = True,
 ) -> Settings:
     """Settings for one run; a later source wins: defaults, user file, index, environment, flags.
 
@@ -161,6 +162,7 @@ def load_settings(
         flags: settings given on the command line; None stands for not given.
         config: file to read in place of the user's own.
         environ: environment variables.
+        files: read any at all.
 
     Returns:
         The settings; paths are relative to the working folder, or to the file that names them.
@@ -168,10 +170,10 @@ def load_settings(
     Raises:
         ConfigError: a file that cannot be read, an unknown key, or a value of the wrong kind.
     """
-    outer = [*_file_layers(config), _environment(environ), _flags(flags)]
+    outer = [*(_file_layers(config) if files else ()), _environment(environ), _flags(flags)]
     values, origins = _merge(outer)
     index = values.get("index", Path(".idc"))
-    inner = _read_toml(index / INDEX_CONFIG, _OF_AN_INDEX)
+    inner = _read_toml(index / INDEX_CONFIG, _OF_AN_INDEX) if files else None
     if inner is not None:
         values, origins = _merge([*outer[:-2], inner, *outer[-2:]])
     values.setdefault("index", index)
@@ -214,9 +216,9 @@ def _read_toml(file: Path, keys: Mapping[str, Parser]) -> _Layer | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}", hint=f"make {file} readable") from error
+        raise ConfigError(f"{file}: {error.strerror}", hint=f"make {file} readable", origin=str(file)) from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{file}: not valid TOML: {error}", hint=f"correct {file}") from error
+        raise ConfigError(f"{file}: not valid TOML: {error}", hint=f"correct {file}", origin=str(file)) from error
     return _Layer(values, dict.fromkeys(values, str(file)), file.parent, keys)
 
 
@@ -244,11 +246,12 @@ def _parsed(layer: _Layer, key: str, raw: object) -> object:
     origin = layer.origins[key]
     if key not in layer.keys:
         known = ", ".join(layer.keys)
-        raise ConfigError(f"{origin}: unknown setting {key!r}", hint=f"remove it; the settings are {known}")
+        hint = f"remove it; the settings are {known}"
+        raise ConfigError(f"{origin}: unknown setting {key!r}", hint=hint, origin=origin)
     try:
         return layer.keys[key](raw, layer.base)
     except ValueError as error:
-        raise ConfigError(f"{origin}: {key} is {raw!r}", hint=f"give {error}") from error
+        raise ConfigError(f"{origin}: {key} is {raw!r}", hint=f"give {error}", origin=origin) from error
 
 
 def _checked(settings: Settings) -> Settings:
@@ -257,5 +260,8 @@ def _checked(settings: Settings) -> Settings:
             f"target_chars ({settings.target_chars}, from {settings.origins['target_chars']}) is above "
             f"max_chars ({settings.max_chars}, from {settings.origins['max_chars']})",
             hint="lower target_chars or raise max_chars",
+            origin=next(
+                origin for key in ("max_chars", "target_chars") if (origin := settings.origins[key]) != "default"
+            ),
         )
     return settings

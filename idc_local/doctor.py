@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,10 @@ from idc_local.errors import IdcError
 from idc_local.machine import Machine
 from idc_local.netguard import OFFLINE_ENVIRONMENT
 from idc_local.silence import IN_PYTHON, network_checks, stopped_by
-from idc_local.types import Check, FloatArray
+from idc_local.types import Check, FloatArray, SourceRecord
 
 PYTHON = (3, 11)
+FEW_FILES = 5
 LITTLE_DISK, NO_DISK = 1_000_000_000, 100_000_000
 """Free bytes below which there is a warning, a failure."""
 
@@ -33,7 +36,8 @@ class Probes:
     """Questions to the rest of the package; each may raise an IdcError, which becomes a failed check.
 
     models: status of all models, hashed. embedder, generator: the model that would be used. fingerprint: what the
-    index was made with, raising StoreError where there is none. verify: the index's own checks. embed: float32
+    index was made with, raising StoreError where there is none. sources: what the index knows of its files. verify:
+    the index's own checks. embed: float32
     [n, d] of n texts. complete: the generator's continuation of a prompt.
     """
 
@@ -43,6 +47,7 @@ class Probes:
     embedder: Callable[[], ModelFiles]
     generator: Callable[[], ModelFiles]
     fingerprint: Callable[[], Mapping[str, Any]]
+    sources: Callable[[], Mapping[str, SourceRecord]]
     verify: Callable[[], Sequence[Check]]
     embed: Callable[[Sequence[str]], FloatArray]
     complete: Callable[[str], str]
@@ -135,7 +140,8 @@ def _models(probes: Probes) -> Iterator[Check]:
             yield Check(f"model {spec.name}", "ok", f"{spec.role}, size and sha256 are right")
         elif spec.default or spec.added or spec.name in chosen:
             needed = spec.role == EMBEDDER or probes.settings.intents == "model"
-            yield Check(f"model {spec.name}", "fail" if needed else "warn", status.detail or status.state, status.fix)
+            fix = f"{status.fix} --models {quote(probes.settings.models)}"
+            yield Check(f"model {spec.name}", "fail" if needed else "warn", status.detail or status.state, fix)
 
 
 def _disk(probes: Probes) -> Iterator[Check]:
@@ -156,9 +162,9 @@ def existing(folder: Path) -> Path:
 def _permissions(index: Path) -> Iterator[Check]:
     place = existing(index)
     if not os.access(place, os.W_OK | os.X_OK):
-        yield Check("permissions", "fail", f"{place} cannot be written", f"chmod u+rwx {place}")
+        yield Check("permissions", "fail", f"{place} cannot be written", f"chmod u+rwx {quote(place)}")
     elif index.is_dir() and index.stat().st_mode & 0o077:
-        yield Check("permissions", "warn", f"others may read {index}", f"chmod -R go-rwx {index}")
+        yield Check("permissions", "warn", f"others may read {index}", f"chmod -R go-rwx {quote(index)}")
     else:
         yield Check("permissions", "ok", f"{place} can be written")
 
@@ -166,9 +172,23 @@ def _permissions(index: Path) -> Iterator[Check]:
 def _index(probes: Probes) -> list[Check]:
     folder = probes.settings.index
     if not folder.exists():
-        return [Check("index", "warn", f"no index in {folder} yet", "idc-local index PATH")]
-    checks = _attempt("index", lambda: iter(probes.verify()))
-    return checks + _attempt("index embedder", lambda: _fingerprint(probes))
+        return [Check("index", "warn", f"no index in {folder} yet", f"idc-local index PATH --index {quote(folder)}")]
+    checks = [*_attempt("index", lambda: iter(probes.verify()))]
+    checks += _attempt("index embedder", lambda: _fingerprint(probes))
+    if all(check.status == "ok" for check in checks):
+        checks += _attempt("sources", lambda: _sources(probes))
+    return [replace(check, fix=_of_this_index(check.fix, probes)) for check in checks]
+
+
+def _of_this_index(fix: str, probes: Probes) -> str:
+    """The command with the index that was looked at, and its files, where it leaves them open."""
+    words = fix.split()
+    if words[:1] != ["idc-local"]:
+        return fix
+    if words[1:4] == ["index", "PATH", "--rebuild"]:
+        with suppress(IdcError):
+            return _again(probes, "--rebuild")
+    return fix if "--index" in words else f"{fix} --index {quote(probes.settings.index)}"
 
 
 def _fingerprint(probes: Probes) -> Iterator[Check]:
@@ -177,7 +197,43 @@ def _fingerprint(probes: Probes) -> Iterator[Check]:
         yield Check("index embedder", "ok", f"made with {files.name}, which is the one in use")
     else:
         detail = f"made with {made.get('embedder_name', 'another model')}, the one in use is {files.name}"
-        yield Check("index embedder", "fail", detail, f"idc-local index PATH --rebuild --index {probes.settings.index}")
+        yield Check("index embedder", "fail", detail, _again(probes, "--rebuild"))
+
+
+def _again(probes: Probes, option: str = "") -> str:
+    """The command that indexes the same files again: each by name where they are few and there, else their folders."""
+    known = [record for record in probes.sources().values() if record.root]
+    folders = dict.fromkeys(record.root for record in known)
+    files = [Path(record.root) / record.path for record in known]
+    by_name = len(files) <= FEW_FILES and all(file.is_file() for file in files)
+    places = " ".join(map(quote, files if by_name else folders)) or "PATH"
+    return f"idc-local index {places} {option}".rstrip() + f" --index {quote(probes.settings.index)}"
+
+
+def _sources(probes: Probes) -> Iterator[Check]:
+    """Compares size and time of every file: what hashing them would say is what ``verify --deep`` is for."""
+    known = [record for record in probes.sources().values() if record.root]
+    stale = [record.path for record in known if not _as_recorded(record)]
+    if stale:
+        others = f" and {len(stale) - 1} more" if len(stale) > 1 else ""
+        yield Check("sources", "warn", f"changed or gone since: {stale[0]}{others}", _again(probes))
+    else:
+        yield Check("sources", "ok", f"{len(known)} files are as they were when they were indexed")
+
+
+def _as_recorded(record: SourceRecord) -> bool:
+    """A member of an archive counts with its archive, whose size and time it has."""
+    place = Path(record.root, record.path)
+    for candidate in (place, *place.parents):
+        if candidate.is_file():
+            status = candidate.stat()
+            return (status.st_size, status.st_mtime_ns) == (record.size, record.mtime_ns)
+    return False
+
+
+def quote(place: object) -> str:
+    """A path as a shell reads it."""
+    return shlex.quote(str(place))
 
 
 def _network_guard() -> Iterator[Check]:

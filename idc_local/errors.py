@@ -35,7 +35,11 @@ class UsageError(IdcError):
 
 
 class ConfigError(IdcError):
-    """A configuration file or environment variable that cannot be used."""
+    """A configuration file or environment variable that cannot be used; ``origin`` is its path or name."""
+
+    def __init__(self, message: str, *, hint: str = "", origin: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.origin = origin
 
 
 class InputError(IdcError):

@@ -24,6 +24,7 @@ LIBRARIES: Mapping[str, str] = {
     "markdown-it-py": "markdown_it",
     "numpy": "numpy",
     "platformdirs": "platformdirs",
+    "pypdfium2": "pypdfium2",
     "safetensors": "safetensors",
     "selectolax": "selectolax",
     "sentence-transformers": "sentence_transformers",

@@ -54,7 +54,7 @@ _WHO_MAY = "only `idc-local models pull` and `models bundle` may use the network
 _STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class NetworkLog:
     """What one guard saw.
 

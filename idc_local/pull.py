@@ -82,7 +82,8 @@ def _check_allowed(spec: ModelSpec, options: PullOptions) -> None:
 def _pull_one(catalogue: Catalogue, spec: ModelSpec, options: PullOptions) -> Pulled:
     place = catalogue.place(spec)
     action = "present"
-    if any(file_fault(place / entry.path, entry, deep=True) for entry in spec.files):
+    stray = not spec.main and place.exists() and catalogue.status(spec).state != OK
+    if stray or any(file_fault(place / entry.path, entry, deep=True) for entry in spec.files):
         _fetch(catalogue.folder, place, spec)
         action = "pulled"
     if spec.requantise and options.requantise:

@@ -293,7 +293,10 @@ class Runtime:
             NothingFound: the index has no such path.
         """
         with Writer.open(self.settings.index, self._fingerprint()) as writer:
-            wanted = [known for known in writer.sources() if known == path or known.startswith(path.rstrip("/") + "/")]
+            with Snapshot.open(self.settings.index) as snapshot:
+                # What a run that failed has taken out already is still there for readers.
+                every = {*writer.sources(), *snapshot.sources()}
+            wanted = [known for known in every if known == path or known.startswith(path.rstrip("/") + "/")]
             if not wanted:
                 raise NothingFound(f"{path} is not in the index", hint="idc-local status -v lists what is")
             for known in wanted:
@@ -334,6 +337,7 @@ class Runtime:
                 embedder=self.embedder_files,
                 generator=lambda: self._files(GENERATOR, self.settings.generator),
                 fingerprint=self._fingerprint,
+                sources=lambda: self.status().sources,
                 verify=lambda: self.verify(deep=False),
                 embed=lambda texts: self._embedder(self.embedder_files()).encode_documents(texts),
                 complete=self._complete,

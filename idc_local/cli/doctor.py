@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from idc_local.cli.checks import report_checks
 from idc_local.cli.session import Command, Session, examples
 
 if TYPE_CHECKING:
+    from idc_local.errors import ConfigError
     from idc_local.types import Check
 
 
@@ -26,6 +28,7 @@ class DoctorArguments:
     "doctor",
     cls=Command,
     options=DoctorArguments,
+    lenient=True,
     epilog=examples(
         "idc-local doctor", "idc-local doctor --deep", "idc-local doctor --network", "idc-local doctor --format json"
     ),
@@ -39,7 +42,19 @@ def doctor_command(session: Session, options: DoctorArguments) -> None:
         checks = session.runtime.doctor(options.deep, options.network)
     except ImportError as error:
         checks = _without_runtime(str(error))
-    report_checks(session, checks)
+    report_checks(session, [*_settings(session.fault), *checks])
+
+
+def _settings(fault: ConfigError | None) -> list[Check]:
+    """The command that takes what cannot be used out of the way; nothing of it is lost."""
+    from idc_local.types import Check
+
+    if fault is None:
+        return []
+    variable = fault.origin.startswith("IDC_")
+    file = shlex.quote(fault.origin)
+    fix = f"unset {fault.origin}" if variable else f"mv {file} {shlex.quote(f'{fault.origin}.broken')}"
+    return [Check("settings", "fail", f"{fault.message} ({fault.hint})", fix)]
 
 
 def _without_runtime(reason: str) -> list[Check]:

@@ -21,7 +21,7 @@ from idc_local.cli.output import Result, render, write
 from idc_local.cli.progress import Quiet, Reporter
 from idc_local.cli.terminal import Screen, detect_screen, safe
 from idc_local.config import FORMATS, Settings, load_settings
-from idc_local.errors import NetworkBlocked
+from idc_local.errors import ConfigError, NetworkBlocked
 from idc_local.machine import available_threads
 from idc_local.netguard import NetworkLog, guard
 
@@ -68,6 +68,8 @@ class Session:
     settings: Settings
     verbosity: int
     command: str
+    fault: ConfigError | None = None
+    """Why the settings are not those that were asked for; only a lenient command gets to see it."""
 
     @cached_property
     def runtime(self) -> Runtime:
@@ -183,7 +185,8 @@ class Command(click.Command):
 
     options: frozen dataclass with a field for each of the command's own parameters. network: True for the only kind
     of command that may use it. loopback: True for one that talks to other programs of this machine, which the kernel
-    cannot tell from the network: the guard in the process alone keeps it in.
+    cannot tell from the network: the guard in the process alone keeps it in. lenient: goes on without files and
+    variables where they cannot be used.
     """
 
     def __init__(
@@ -192,12 +195,14 @@ class Command(click.Command):
         options: type[Any] | None = None,
         network: bool = False,
         loopback: bool = False,
+        lenient: bool = False,
         **attributes: Any,  # noqa: ANN401
     ) -> None:
         super().__init__(*args, **attributes)
         self._options = options
         self._network = network
         self._loopback = loopback
+        self._lenient = lenient
         self._own = len(self.params)
         self.params.extend(_common_options())
 
@@ -224,10 +229,16 @@ class Command(click.Command):
         quiet, verbose, config = given.pop("quiet"), given.pop("verbose"), given.pop("config")
         flags = {key: given.pop(key) for key in _SETTINGS}
         flags |= {key: given[key] for key in _OVERRIDES if key in given}
-        settings = load_settings(flags, config=config, environ=app.environ)
+        fault = None
+        try:
+            settings = load_settings(flags, config=config, environ=app.environ)
+        except ConfigError as error:
+            if not self._lenient or not error.origin or error.origin.startswith("--"):
+                raise
+            fault, settings = error, load_settings(flags, environ={}, files=False)
         set_threads(settings.threads)
         app.failure = {} if settings.format == "json" else None
-        return Session(app, settings, -1 if quiet else int(verbose), path)
+        return Session(app, settings, -1 if quiet else int(verbose), path, fault)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The command's own options first, then the common ones."""

@@ -62,6 +62,7 @@ def probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Probes:
         embedder=model,
         generator=model,
         fingerprint=lambda: {"embedder": "abc", "embedder_name": "small"},
+        sources=dict,
         verify=lambda: [Check("manifest", "ok", "3 files")],
         embed=embed,
         complete=lambda prompt: " What boils?",
@@ -88,6 +89,7 @@ def test_a_sound_machine_passes_everything(probes: Probes) -> None:
         "permissions",
         "manifest",
         "index embedder",
+        "sources",
         "network guard",
         "embedding",
         "generation",
@@ -172,7 +174,7 @@ def test_models(probes: Probes, spec: ModelSpec, state: str, settings: dict[str,
     changed = replace(probes, models=lambda: [status], settings=replace(probes.settings, **settings))
     check = by_name(examine(changed, deep=False)).get("model small")
     assert (check.status if check else None) == expected
-    assert check is None or check.fix == "idc-local models pull small"
+    assert check is None or check.fix == f"idc-local models pull small --models {probes.settings.models}"
 
 
 @pytest.mark.parametrize(
@@ -191,14 +193,15 @@ def test_an_error_becomes_a_failed_check_with_its_hint(probes: Probes, probe: st
         raise error
 
     checks = by_name(examine(replace(probes, **{probe: fail}), deep=True))  # type: ignore[arg-type]
-    assert checks[name] == Check(name, "fail", error.message, error.hint)
+    of_the_index = f" --index {probes.settings.index}" if name.startswith("index") and "idc-local" in error.hint else ""
+    assert checks[name] == Check(name, "fail", error.message, error.hint + of_the_index)
     assert checks["network guard"].status == "ok", "the other checks go on"
 
 
 def test_no_index_yet_is_only_a_warning(probes: Probes, tmp_path: Path) -> None:
     settings = replace(probes.settings, index=tmp_path / "none")
     check = by_name(examine(replace(probes, settings=settings), deep=False))["index"]
-    assert (check.status, check.fix) == ("warn", "idc-local index PATH")
+    assert (check.status, check.fix) == ("warn", f"idc-local index PATH --index {tmp_path / 'none'}")
 
 
 def test_another_embedder_than_the_indexs(probes: Probes) -> None:

@@ -234,6 +234,15 @@ def test_offline_switches_win_over_the_environment() -> None:
     assert environ["HOME"] == "/home/a"
 
 
+def test_a_guard_ends_itself_and_not_one_that_has_seen_the_same() -> None:
+    with guard(allow=False) as outer:
+        with guard(allow=False):
+            pass
+        with pytest.raises(NetworkBlocked):
+            connect()
+        assert len(outer.refused) == 1
+
+
 def test_hook_is_put_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
     added: list[object] = []
     monkeypatch.setattr(sys, "addaudithook", added.append)
