@@ -1,0 +1,133 @@
+"""Speed of taking documents in: the whole of ``index``, and cutting against other projects."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from measuring import peer_inputs
+from peers import PEERS
+from speed_models import paper_text
+from speedkit import Bench, FreeEmbedder, Result, Seconds, in_turn, listed, median, timed, timed_command
+
+from idc_local.memory import MemoryCache
+from idc_local.pipeline import ChunkingOptions, Pipeline, PipelinePorts
+from idc_local.types import Limits
+
+CUT_SIZE = 700
+Ports = Callable[[MemoryCache, str], PipelinePorts]
+
+
+def index(bench: Bench) -> Result:
+    """One document of the paper's length: the whole command, and its stages in a process that has the models loaded.
+
+    The command starts an interpreter and loads all libraries and both models; files are in the system's cache.
+    """
+    text = paper_text(bench)
+    file = bench.work / "paper.txt"
+    file.write_text(text, encoding="utf-8")
+    numbers = iter(range(1000))
+
+    def command() -> Seconds:
+        folder = str(bench.work / f"index{next(numbers)}")
+        return timed_command(
+            [sys.executable, "-m", "idc_local", "index", str(file), "--index", folder, "--models", str(bench.models)]
+        )
+
+    command()
+    whole = [command() for _ in range(bench.rounds)]
+    document, sentences = bench.split(text)
+    stages: list[dict[str, float]] = []
+    warm: list[Seconds] = []
+    ports = bench.runtime.pipeline_ports(MemoryCache(), "model")
+    ports.generator()
+    ports.embedder.encode_documents(["This loads the model."])
+    asked = 0
+    for _ in range(bench.rounds):
+        fresh = bench.runtime.pipeline_ports(MemoryCache(), "model")
+        pipeline = Pipeline(ChunkingOptions(), fresh)
+        warm.append(timed(lambda pipeline=pipeline: pipeline.index(document, "model")))  # type: ignore[misc]
+        stages.append(dict(pipeline.seconds))
+        asked = pipeline.windows_generated
+    seconds = {name: float(np.median([one[name] for one in stages])) for name in stages[0]}
+    process, inside = median(whole), median(warm)
+    return {
+        "characters": len(text),
+        "sentences": len(sentences),
+        "asked": asked,
+        "seconds": listed({"command": process, "warm": inside}),
+        "stages": {name: round(value, 4) for name, value in seconds.items()},
+        "segmentation_ms": round(1000 * seconds["segmentation"], 2),
+        "segmentation_mark_ms": 20,
+        "mark_s": 15,
+        "warm_to_intents": round(inside.wall / seconds["intents"], 2),
+        "command_to_intents": round(process.wall / seconds["intents"], 2),
+        "to_intents_mark": 1.6,
+    }
+
+
+def chunking(bench: Bench) -> Result:
+    """Cutting documents against other projects' chunkers with the same embedder: with embedding, and without it."""
+    texts = bench.texts("covidqa") + bench.texts("squad_new_wiki") + bench.texts("fairytaleqa") + bench.texts("cuad")
+    free = _cutting(bench, _up_to(texts, bench.sized(1_000_000)), _free_ports(bench))
+    whole = _cutting(bench, _up_to(texts, bench.sized(100_000)), bench.runtime.pipeline_ports)
+    return {"without_embedding": free | {"mark": 10}, "with_embedding": whole | {"mark": 3}}
+
+
+def _up_to(texts: Sequence[str], characters: int) -> list[str]:
+    chosen: list[str] = []
+    for text in texts:
+        room = characters - sum(map(len, chosen))
+        if room > 0:
+            chosen.append(text[:room])
+    return chosen
+
+
+def _free_ports(bench: Bench) -> Ports:
+    """Ports like the runtime's whose vectors come for nothing."""
+    real = bench.runtime.pipeline_ports(MemoryCache(), "off")
+
+    def ports(cache: MemoryCache, _: str) -> PipelinePorts:
+        embedder: Any = FreeEmbedder()
+        return replace(real, embedder=embedder, cache=cache)
+
+    return ports
+
+
+def _cutting(bench: Bench, texts: Sequence[str], ports: Ports) -> Result:
+    """Seconds of the own chunker, which splits sentences itself, and of each peer, which gets them for nothing."""
+    documents = [bench.split(text)[0] for text in texts]
+    options = ChunkingOptions(intents="off", limits=Limits(target_chars=CUT_SIZE))
+
+    def own() -> None:
+        pipeline = Pipeline(options, ports(MemoryCache(), "off"))
+        for document in documents:
+            pipeline.cut(document, "off", embed=True)
+
+    def peer(name: str) -> None:
+        for given in peer_inputs(ports(MemoryCache(), "off"), cut):
+            PEERS[name](given, CUT_SIZE)
+
+    split = Pipeline(ChunkingOptions(strategy="fixed"), ports(MemoryCache(), "off"))
+    cut = [split.cut(document, "off", embed=False) for document in documents]
+
+    contenders = {"idc-local": lambda: timed(own)}
+    contenders |= {name: lambda name=name: timed(lambda: peer(name)) for name in _installed()}  # type: ignore[misc]
+    times = in_turn(contenders, bench.rounds)
+    mine = times["idc-local"]
+    return {
+        "characters": sum(map(len, texts)),
+        "documents": len(texts),
+        "seconds": listed(times),
+        "ratios": {name: round(one.wall / mine.wall, 2) for name, one in times.items() if one is not mine},
+        "cpu_ratios": {name: round(one.cpu / mine.cpu, 2) for name, one in times.items() if one is not mine},
+    }
+
+
+def _installed() -> list[str]:
+    modules = {"chonkie-semantic": "chonkie", "llamaindex-semantic": "llama_index", "raglite": "raglite"}
+    return [name for name, module in modules.items() if importlib.util.find_spec(module)]

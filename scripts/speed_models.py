@@ -1,0 +1,167 @@
+"""Speed of the two models: questions a minute, sentences a second."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from speedkit import Bench, Result, compared, in_turn, listed, sentence_pieces, timed
+
+from idc_local.backends.llama import load_generator
+from idc_local.backends.sampling import Sampling
+from idc_local.backends.sbert import load_embedder
+from idc_local.catalogue import GENERATOR
+from idc_local.intents import choose_sources, parse_prompt, parse_reply, plan_windows, source_prompt
+from idc_local.ports import Embedder, GenerationRequest
+from idc_local.prediction import MAX_TOKENS, STOP
+from idc_local.runtime import intent_prompt
+from idc_local.types import FloatArray, Window
+
+PAPER_CHARS = 68_000
+"""Length of the paper's own document, which also has some 500 sentences."""
+
+
+def paper_text(bench: Bench) -> str:
+    """The question sets' document nearest in length to the paper's."""
+    texts = bench.texts("covidqa")
+    return min(texts, key=lambda text: abs(len(text) - PAPER_CHARS * bench.scale))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Sentences to ask about. prompts: what follows the prefix. own: the window of each."""
+
+    prefix: str
+    examples: frozenset[str]
+    prompts: list[str]
+    own: list[int]
+    windows: tuple[Window, ...]
+    vectors: FloatArray
+
+    def round_trip(self, replies: Sequence[str], embedder: Embedder) -> tuple[int, int]:
+        """Well-formed questions, and those whose nearest sentence lies in the window that they came from."""
+        found = [
+            (text, own)
+            for reply, own in zip(replies, self.own, strict=True)
+            for text in parse_reply(reply, self.examples)
+        ]
+        cosines = embedder.encode_queries([text for text, _ in found]) @ self.vectors.T
+        best = np.stack([cosines[:, one.first : one.last].max(axis=1) for one in self.windows], axis=1)
+        return len(found), int((best.argmax(axis=1) == np.array([own for _, own in found])).sum())
+
+
+def ask(bench: Bench, embedder: Embedder, text: str) -> Asked:
+    """What ``index`` would ask about a text."""
+    document, sentences = bench.split(text)
+    vectors = embedder.encode_documents(sentence_pieces(document, sentences))
+    windows = plan_windows(document, sentences)
+    prompt = parse_prompt(intent_prompt())
+    chosen = choose_sources(document, sentences, windows, vectors)
+    prompts = [source_prompt(document, sentences, one.sentence, prompt) for one in chosen]
+    return Asked(prompt.prefix, prompt.examples, prompts, [one.window for one in chosen], windows, vectors)
+
+
+def intents(bench: Bench) -> Result:
+    """Questions of one document: the package's generator against a loop over llama-cpp-python's ``Llama``.
+
+    Both have the same GGUF file, prompt, sampling and threads. ``Llama`` itself keeps the tokens that a prompt shares
+    with the one before, so the examples are evaluated once there too.
+    """
+    import llama_cpp
+
+    runtime, sampling = bench.runtime, Sampling()
+    embedder = load_embedder(runtime.embedder_files(), runtime.threads)
+    asked = ask(bench, embedder, paper_text(bench))
+    files = runtime.catalogue().resolve(GENERATOR, None)
+    own = load_generator(files, runtime.threads)
+    plain: Any = llama_cpp.Llama(str(files.main), n_ctx=2048, n_threads=runtime.threads, verbose=False)
+    replies: dict[str, list[str]] = {}
+
+    def batched() -> None:
+        requests = [GenerationRequest(prompt, seed) for seed, prompt in enumerate(asked.prompts)]
+        replies["batched"] = own.generate(asked.prefix, requests, max_tokens=MAX_TOKENS, stop=STOP)
+
+    def loop() -> None:
+        settings = {
+            "max_tokens": MAX_TOKENS, "stop": [STOP], "temperature": sampling.temperature, "top_k": sampling.top_k,
+            "top_p": sampling.top_p, "min_p": sampling.min_p,
+        }  # fmt: skip
+        replies["plain loop"] = [
+            plain.create_completion(asked.prefix + prompt, seed=seed, **settings)["choices"][0]["text"]
+            for seed, prompt in enumerate(asked.prompts)
+        ]
+
+    times = in_turn({"batched": lambda: timed(batched), "plain loop": lambda: timed(loop)}, bench.rounds)
+    rows: dict[str, Result] = {}
+    for name, answers in replies.items():
+        questions, good = asked.round_trip(answers, embedder)
+        minutes = times[name].wall / 60
+        rows[name] = {
+            "asked": len(answers),
+            "questions": questions,
+            "round_trip": round(good / max(1, questions), 3),
+            "questions_a_minute": round(questions / minutes, 1),
+            "good_a_minute": round(good / minutes, 1),
+        }
+    per_question = {name: rows[name]["questions"] for name in rows}
+    return {
+        "seconds": listed(times),
+        "rows": rows,
+        **{
+            key: round(value * per_question["batched"] / per_question["plain loop"], 2)
+            for key, value in compared(times["batched"], times["plain loop"]).items()
+        },
+        "mark": 3.0,
+    }
+
+
+def mixed_texts(bench: Bench, count: int) -> list[str]:
+    """Sentences of several sets, and with every eighth sentence the passage that begins with it, in mixed order."""
+    found: list[str] = []
+    for name in ("covidqa", "aws_docs", "squad_new_wiki", "fairytaleqa"):
+        mine: list[str] = []
+        for text in bench.texts(name):
+            pieces = sentence_pieces(*bench.split(text[:20_000]))
+            mine += pieces + [" ".join(pieces[start : start + 4]) for start in range(0, len(pieces), 8)]
+            if len(mine) >= count / 4:
+                break
+        found += mine[: math.ceil(count / 4)]
+    order = np.random.default_rng(5).permutation(len(found))
+    return [found[place] for place in order.tolist()]
+
+
+def embedding(bench: Bench) -> Result:
+    """Texts a second: the package's embedder against ``SentenceTransformer.encode`` with its defaults."""
+    from sentence_transformers import SentenceTransformer
+
+    runtime = bench.runtime
+    files = runtime.embedder_files()
+    texts = mixed_texts(bench, bench.sized(2000))
+    own = load_embedder(files, runtime.threads)
+    plain: Any = SentenceTransformer(str(files.main), device="cpu", local_files_only=True)
+    vectors: dict[str, FloatArray] = {}
+
+    def packed() -> None:
+        vectors["own"] = own.encode_documents(texts)
+
+    def defaults() -> None:
+        vectors["encode"] = plain.encode(texts)
+
+    own.encode_documents(texts[:32])
+    plain.encode(texts[:32])
+    times = in_turn({"own": lambda: timed(packed), "encode": lambda: timed(defaults)}, bench.rounds)
+    cosines = np.einsum("nd,nd->n", vectors["own"], vectors["encode"])
+    tokens = bench.count(texts)
+    return {
+        "texts": len(texts),
+        "distinct": len(set(texts)),
+        "tokens_quartiles": np.percentile(tokens, [0, 25, 50, 75, 100]).round().astype(int).tolist(),
+        "seconds": listed(times),
+        "a_second": {name: round(len(texts) / one.wall, 1) for name, one in times.items()},
+        **compared(times["own"], times["encode"]),
+        "least_cosine": round(float(cosines[tokens < 250].min()), 6),
+        "mark": 1.8,
+    }
