@@ -10,6 +10,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,7 @@ OFFLINE = {
 STEP = 8
 """Batches are padded to a multiple of this many tokens, so that a row's shape depends on its own length alone."""
 BATCH_TOKENS = 2048
+"""Wide enough for matrix products at full speed, small enough that what lies between them stays in the cache."""
 
 
 def load_embedder(files: ModelFiles, threads: int) -> Embedder:
@@ -55,7 +57,9 @@ def load_embedder(files: ModelFiles, threads: int) -> Embedder:
 
             transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
             logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-            torch.set_num_threads(max(1, threads))
+            # Batches go side by side, one a thread: the threads of an operation would wait for each other after each
+            # of hundreds, which on a busy machine costs a multiple of the work, and rows would depend on their number.
+            torch.set_num_threads(1)
             model = SentenceTransformer(
                 str(files.main),
                 device="cpu",
@@ -69,14 +73,15 @@ def load_embedder(files: ModelFiles, threads: int) -> Embedder:
             f"{files.main} cannot be loaded as an embedder ({str(error).strip().splitlines()[0][:300]})",
             hint="idc-local models verify",
         ) from error
-    return SentenceEmbedder(model, files)
+    return SentenceEmbedder(model, files, max(1, threads))
 
 
 class SentenceEmbedder:
     """Unit vectors of a sentence-transformers model in float32, each rounded to what float16 can hold."""
 
-    def __init__(self, model: SentenceTransformer, files: ModelFiles) -> None:
+    def __init__(self, model: SentenceTransformer, files: ModelFiles, threads: int) -> None:
         self._model = model
+        self._threads = threads
         self._prompts = (files.document_prompt, files.query_prompt)
         self._window = int(model.max_seq_length or files.context or 512)
         self.fingerprint = files.fingerprint
@@ -93,8 +98,14 @@ class SentenceEmbedder:
     def _encode(self, texts: Sequence[str], prompt: str) -> FloatArray:
         pieces = split_pieces(texts, prompt, self._window, self._tokenise)
         vectors = np.empty((len(pieces.ids), self.dimension), dtype=np.float32)
-        for batch in _batches([len(one) for one in pieces.ids]):
+        batches = list(_batches([len(one) for one in pieces.ids]))
+
+        def fill(batch: IntArray) -> None:
             vectors[batch] = self._forward([pieces.ids[place] for place in batch])
+
+        with ThreadPoolExecutor(min(self._threads, max(1, len(batches)))) as workers:
+            for _ in workers.map(fill, batches):
+                pass
         return merge_pieces(pieces, vectors)
 
     def _tokenise(self, texts: list[str]) -> list[list[int]]:
@@ -115,9 +126,9 @@ class SentenceEmbedder:
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[IntArray]:
-    """Places of texts that pad to the same width, at most ``BATCH_TOKENS`` tokens at a time."""
+    """Places of texts that pad to the same width, at most ``BATCH_TOKENS`` tokens at a time; the widest first."""
     widths = -(-np.asarray(lengths, dtype=np.int64) // STEP) * STEP
-    for width in np.unique(widths):
+    for width in np.unique(widths)[::-1]:
         places = np.flatnonzero(widths == width)
         size = max(1, BATCH_TOKENS // int(width))
         for start in range(0, len(places), size):
