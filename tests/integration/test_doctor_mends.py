@@ -5,7 +5,6 @@ The index is real, models are small files under real checks, and only what compu
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shlex
@@ -14,45 +13,19 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from idc_local import catalogue
-from idc_local.catalogue import FileSpec, ModelFiles, ModelSpec, WheelMember
 from idc_local.cli import cli
 from idc_local.cli.session import App
 from idc_local.config import user_config_file
 from idc_local.netguard import seal_environment
-from idc_local.ports import Embedder, TextGenerator, TokenCounter
-from idc_local.runtime import Runtime
-from tests.fakes import HashEmbedder, ScriptedGenerator, WordCounter
+from tests.tinykit import MEMBERS, TinyRuntime, place_models, spec
 from tests.unit.test_catalogue_pull import write_wheel
 
-MEMBERS = {"tiny/m.gguf": b"GGUF" + b"0123456789" * 50, "tiny/e.safetensors": b"weights" * 50}
 LETTER = "The rent is due in May. It is paid to the landlord in Elm Street.\n"
-
-
-class TinyRuntime(Runtime):
-    """The real runtime over small files; what they would compute comes from fakes."""
-
-    def _embedder(self, files: ModelFiles) -> Embedder:
-        return HashEmbedder()
-
-    def _generator(self, files: ModelFiles) -> TextGenerator:
-        return ScriptedGenerator()
-
-    def _counter(self) -> TokenCounter:
-        return WordCounter()
-
-
-def spec(name: str, role: str, member: str, **changes: Any) -> ModelSpec:
-    data = MEMBERS[member]
-    entry = FileSpec(
-        Path(member).name, len(data), hashlib.sha256(data).hexdigest(), (WheelMember("tiny==1.0", member),)
-    )
-    return ModelSpec(name, role, (entry,), "MIT", default=True, **changes)
 
 
 SPECS = (
@@ -104,10 +77,7 @@ class Place:
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made once, copied for each test."""
     folder = tmp_path_factory.mktemp("sound")
-    for model in SPECS:
-        (folder / "models" / model.name).mkdir(parents=True)
-        for entry in model.files:
-            (folder / "models" / model.name / entry.path).write_bytes(MEMBERS[f"tiny/{entry.path}"])
+    place_models(folder / "models", SPECS)
     write_wheel(folder, "tiny", MEMBERS)
     return folder
 
