@@ -34,6 +34,7 @@ from idc_local.store.layout import (
 )
 from idc_local.store.lock import WriterLock
 from idc_local.store.publishing import publish
+from idc_local.store.rest import rest
 from idc_local.store.schema import check_tables, copy_into, integrity, open_for_writing, sql_errors, transaction
 from idc_local.store.upkeep import exclusive
 from idc_local.types import Check
@@ -133,6 +134,7 @@ def import_index(file: Path, folder: Path) -> list[Check]:
         with _work_folder(folder, "import") as work:
             _unpack(file, work)
             generation = _build(work)
+            rest(work)
             sync_tree(work)
             work.rename(folder)
             sync_folder(folder.parent)

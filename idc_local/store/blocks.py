@@ -164,7 +164,9 @@ class BlockFile:
         """Checks the blocks that hold bytes ``start`` to ``stop``."""
         if stop > start:
             first, last = start // BLOCK, (stop - 1) // BLOCK + 1
-            self._check(np.flatnonzero(~self._known[first:last]) + first)
+            known = self._known[first:last]
+            if not known.all():
+                self._check(np.flatnonzero(~known) + first)
 
     def require_ranges(self, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> None:
         """Checks the blocks that hold the bytes of each range; none may be empty."""
@@ -253,6 +255,7 @@ class BlockFolder:
         self.folder = folder
         self._entries = entries
         self._open: dict[str, BlockFile] = {}
+        self._arrays: dict[str, BlockArray] = {}
         self._sums = self._load_sums()
 
     def _load_sums(self) -> dict[str, bytes]:
@@ -283,6 +286,7 @@ class BlockFolder:
     def close(self) -> None:
         """Lets go of all files; those whose arrays are still in use stay mapped."""
         self._open.clear()
+        self._arrays.clear()
 
     def file(self, name: str) -> BlockFile:
         """One file, memory-mapped."""
@@ -294,4 +298,6 @@ class BlockFolder:
 
     def array(self, name: str) -> BlockArray:
         """One .npy file."""
-        return self.file(name).array()
+        if name not in self._arrays:
+            self._arrays[name] = self.file(name).array()
+        return self._arrays[name]

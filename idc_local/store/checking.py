@@ -12,6 +12,7 @@ from idc_local.errors import IdcError
 from idc_local.store import caches, records
 from idc_local.store.layout import DATABASE, MANIFEST, MEND, Manifest, damaged, generation_folder, sha256_file
 from idc_local.store.lock import hold_current
+from idc_local.store.rest import check_rest
 from idc_local.store.schema import integrity, open_for_reading, sql_errors
 from idc_local.store.segments import Truth
 from idc_local.store.snapshot import Snapshot
@@ -28,7 +29,7 @@ def verify(folder: Path, *, deep: bool) -> list[Check]:
     if deep:
         if checks[0].status == "ok":
             checks.extend(_hashes(folder))
-        checks.append(_check("database", f"{DATABASE} is well formed", lambda: _integrity(folder)))
+        checks.append(_check("database", f"{DATABASE} is well formed, and as it was left", lambda: _integrity(folder)))
         checks.append(_check("documents", "texts, spans and vectors fit each other", lambda: _documents(folder)))
     return checks
 
@@ -78,6 +79,7 @@ def _hashes(folder: Path) -> Iterator[Check]:
 
 
 def _integrity(folder: Path) -> None:
+    check_rest(folder)
     state = integrity(folder)
     if state != "ok":
         raise damaged(folder / DATABASE, state)

@@ -210,8 +210,13 @@ def read_manifest(folder: Path) -> Manifest | None:
     if number > FORMAT:
         raise newer_format(folder, number)
     if number < FORMAT:
-        raise OlderFormat(f"the index in {folder} has format {number}, and this idc-local reads {FORMAT}", hint=MEND)
+        raise older_format(folder, number, FORMAT)
     return _manifest(body)
+
+
+def older_format(folder: Path, number: int, current: int) -> OlderFormat:
+    """The error for an index that an older program wrote: it has to be brought up to date once."""
+    return OlderFormat(f"the index in {folder} has format {number}, and this idc-local reads {current}", hint=MEND)
 
 
 def newer_format(folder: Path, number: int) -> StoreMismatch:

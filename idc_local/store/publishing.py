@@ -12,8 +12,9 @@ import numpy as np
 from idc_local.errors import StoreCorrupt
 from idc_local.fingerprint import digest
 from idc_local.store import caches, records
+from idc_local.store.blocks import BlockFolder
 from idc_local.store.codec import Json
-from idc_local.store.generation import GenerationBuilder, Plan, open_segments
+from idc_local.store.generation import GenerationBuilder, Plan, entries_below, open_segments
 from idc_local.store.layout import (
     DOCUMENTS,
     GENERATIONS,
@@ -32,7 +33,7 @@ from idc_local.store.layout import (
 from idc_local.store.lock import remove_doomed, remove_generation
 from idc_local.store.schema import Database, checkpoint, transaction, vacuum
 from idc_local.store.segments import Segment, Truth
-from idc_local.store.tables import EDITION
+from idc_local.store.tables import EDITION, Sources
 from idc_local.types import SourceRecord
 
 SCRUB = "scrub"
@@ -59,6 +60,18 @@ def sound_manifest(folder: Path) -> Manifest | None:
         return read_manifest(folder)
     except (StoreCorrupt, OlderFormat):
         return None
+
+
+def published_sources(folder: Path) -> dict[str, SourceRecord]:
+    """The source files that readers see; none where their table cannot be read."""
+    manifest = sound_manifest(folder)
+    if manifest is None:
+        return {}
+    try:
+        files = BlockFolder(generation_folder(folder, manifest.generation), entries_below(manifest, ""))
+        return dict(Sources(files))
+    except StoreCorrupt:
+        return {}
 
 
 def make_plan(folder: Path, db: Database) -> Plan:

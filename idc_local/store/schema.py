@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from idc_local.errors import StoreCorrupt, StoreError, StoreLocked
-from idc_local.store.layout import DATABASE, REMAKE, damaged, newer_format, open_private
+from idc_local.store.layout import DATABASE, REMAKE, damaged, newer_format, older_format, open_private
 
 BATCH = 500
 BUSY_SECONDS = 10
@@ -165,10 +165,10 @@ def copy_into(db: Database, path: Path) -> None:
 
 
 def check_tables(folder: Path, db: Database) -> None:
-    """Raises StoreCorrupt where a database from elsewhere has other tables, or triggers, than this program makes."""
+    """Raises StoreCorrupt where a database from elsewhere has other tables, or triggers, than its format has."""
     query = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
     with closing(sqlite3.connect(":memory:")) as own:
-        for migration in MIGRATIONS:
+        for migration in MIGRATIONS[: check_version(folder, db)]:
             migration(own)
         if db.execute(query).fetchall() != own.execute(query).fetchall():
             raise StoreCorrupt(f"{folder / DATABASE} has other tables than an index has", hint="export the index again")
@@ -193,7 +193,18 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
 
     Raises:
         StoreCorrupt: it is missing or damaged.
+        StoreMismatch: it has an older format, which only a writer can bring up to date, or a newer one.
     """
+    db = _open_as_it_is(folder)
+    version = check_version(folder, db)
+    if version < len(MIGRATIONS):
+        db.close()
+        raise older_format(folder, version, len(MIGRATIONS))
+    return db
+
+
+def _open_as_it_is(folder: Path) -> sqlite3.Connection:
+    """The database, in this or an older format."""
     path = folder / DATABASE
     if not path.is_file():
         raise damaged(path, "it is missing")
@@ -262,16 +273,16 @@ def vacuum(folder: Path, db: Database) -> None:
 def integrity(folder: Path) -> str:
     """``ok``, or the first thing that is wrong with the structure of the database."""
     try:
-        with closing(open_for_reading(folder)) as db, sql_errors(folder):
+        with closing(_open_as_it_is(folder)) as db, sql_errors(folder):
             return " ".join(str(db.execute("PRAGMA integrity_check(1)").fetchone()[0]).split())
     except StoreCorrupt as error:
         return error.message
 
 
 def is_sound(folder: Path) -> bool:
-    """True where the database has the tables that this program makes, and none is damaged."""
+    """True where the database has the tables of its format, and none is damaged."""
     try:
-        with closing(open_for_reading(folder)) as db, sql_errors(folder):
+        with closing(_open_as_it_is(folder)) as db, sql_errors(folder):
             check_tables(folder, db)
     except StoreCorrupt:
         return False

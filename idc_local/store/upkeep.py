@@ -24,8 +24,9 @@ from idc_local.store.layout import (
 )
 from idc_local.store.lock import WriterLock
 from idc_local.store.needles import MOST, Needles
-from idc_local.store.publishing import SCRUB, publish, remove_leftovers, sound_manifest
+from idc_local.store.publishing import SCRUB, publish, published_sources, remove_leftovers, sound_manifest
 from idc_local.store.records import Edition, read_part
+from idc_local.store.rest import rest, wake
 from idc_local.store.schema import Database, integrity, open_for_writing, sql_errors, transaction, vacuum
 from idc_local.store.segments import Truth
 from idc_local.store.soundness import check_edition
@@ -49,12 +50,14 @@ def exclusive(folder: Path) -> Iterator[Database]:
     with os_errors(folder), sql_errors(folder):
         lock = WriterLock(folder)
         try:
+            wake(folder)
             db = open_for_writing(folder)
             try:
                 remove_leftovers(folder)
                 yield db
             finally:
                 db.close()
+                rest(folder)
         finally:
             lock.release()
 
@@ -174,7 +177,8 @@ def forget(folder: Path, path: str) -> list[Check]:
 
 
 def _doomed(folder: Path, db: Database, path: str) -> _Doomed:
-    sources = caches.read_sources(folder, db)
+    # What a run that failed has taken out of the database already is still there for readers.
+    sources = {**published_sources(folder), **caches.read_sources(folder, db)}
     below = path.rstrip("/") + "/"
     named = [record for record in sources.values() if record.path == path or record.path.startswith(below)]
     if not named:

@@ -13,6 +13,7 @@ from idc_local.store import caches, records, vectorcache
 from idc_local.store.layout import DATABASE, make_folder, os_errors
 from idc_local.store.lock import WriterLock
 from idc_local.store.publishing import publish, remove_leftovers
+from idc_local.store.rest import rest, wake
 from idc_local.store.schema import Database, is_sound, open_for_writing, remove_database, sql_errors, transaction
 from idc_local.types import FloatArray, IndexedDocument, JsonValue, SourceRecord
 
@@ -38,10 +39,11 @@ def _database(folder: Path, rebuild: bool) -> Database:
 class Writer:
     """The one process that may change an index. A context manager."""
 
-    def __init__(self, folder: Path, db: Database, lock: WriterLock) -> None:
+    def __init__(self, folder: Path, db: Database, lock: WriterLock, resting: bytes | None) -> None:
         self._folder = folder
         self._db = db
         self._lock = lock
+        self._resting = resting
 
     @classmethod
     def open(cls, folder: Path, fingerprint: Mapping[str, JsonValue], *, rebuild: bool = False) -> Self:
@@ -61,7 +63,8 @@ class Writer:
             make_folder(folder)
             lock = WriterLock(folder)
             try:
-                writer = cls(folder, _database(folder, rebuild), lock)
+                resting = wake(folder)
+                writer = cls(folder, _database(folder, rebuild), lock, resting)
             except BaseException:
                 lock.release()
                 raise
@@ -92,7 +95,9 @@ class Writer:
     def close(self) -> None:
         """Lets others write."""
         if self._lock.held:
+            changes = self._db.total_changes
             self._db.close()
+            rest(self._folder, None if changes else self._resting)
             self._lock.release()
 
     def __enter__(self) -> Self:

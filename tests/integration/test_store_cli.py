@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -126,3 +128,75 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert result.stderr.count("\n") == 1
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == [".idc", "docs", "notes.tar"]
+
+
+def test_one_changed_byte_in_each_file_is_named_and_never_answered_wrongly(call: Call, tmp_path: Path) -> None:
+    before = call("search", QUESTIONS[0], "--format", "json").stdout
+    index = tmp_path / ".idc"
+    files = sorted(path for path in index.rglob("*") if path.is_file() and path.stat().st_size)
+    # SQLite's scratch memory, made anew by whoever opens the database next.
+    files = [path for path in files if path.name != "index.sqlite-shm"]
+    assert len(files) > 25
+    for number, path in enumerate(files):
+        data = path.read_bytes()
+        flip(path, (number * 7919) % len(data))
+        result = call("search", QUESTIONS[0], "--format", "json")
+        assert result.exit_code == 4 or result.stdout == before, path
+        verified = call("verify", "--deep", "--format", "json")
+        assert verified.exit_code in (1, 4), path
+        assert path.name in verified.stdout, path
+        path.write_bytes(data)
+    assert call("verify", "--deep").exit_code == 0
+
+
+def test_forget_leaves_no_sentence_in_any_file(call: Call, tmp_path: Path) -> None:
+    secret = ["Doctor Okonkwo prescribed 40 mg of zelotrine.", "Er wohnt in der Grünstraße 12.", "患者须每日服药两次。"]
+    (tmp_path / "docs" / "secret.md").write_text("# Okonkwo\n\n" + "\n\n".join(secret) + "\n", encoding="utf-8")
+    assert call("index", "docs").exit_code == 0
+    assert "zelotrine" in call("search", "What did Okonkwo prescribe?").stdout
+    (tmp_path / "docs" / "secret.md").unlink()
+    result = call("forget", "secret.md", "--format", "json")
+    assert (result.exit_code, json.loads(result.stdout)["failed"]) == (0, 0)
+    words = [word for text in (*secret, "Okonkwo", "zelotrine", "Grünstraße", "secret.md") for word in (text, text[3:])]
+    forms = [word.encode(code) for word in words for code in ("utf-8", "utf-16-le", "utf-16-be")]
+    forms += [json.dumps(word)[1:-1].encode() for word in words]
+    for path in (tmp_path / ".idc").rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            assert [form for form in forms if form in data or form.lower() in data] == [], path
+
+
+def refusals(call: Call, *commands: tuple[str, ...]) -> None:
+    """Each command fails with exit code 4 and one line that names the index."""
+    for command in commands:
+        result = call(*command)
+        assert (result.exit_code, result.stdout) == (4, ""), command
+        assert result.stderr.count("\n") == 1, command
+        assert result.stderr.startswith("error: "), command
+        assert ". hint: " in result.stderr, command
+
+
+def test_a_full_disk_is_one_line_and_costs_nothing(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = answers(call)
+    (tmp_path / "docs" / "new.md").write_text("A new file. It says that the rent is high.\n")
+    real = os.fsync
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    refusals(call, ("index", "docs"), ("remove", "rent.txt"), ("forget", "rent.txt"), ("compact",), ("repair",))
+    refusals(call, ("export", "notes.tar"))
+    monkeypatch.setattr(os, "fsync", real)
+    assert answers(call) == before
+    assert call("index", "docs").exit_code == 0
+    assert "rent is high" in call("search", "Is the rent high?").stdout
+    assert call("verify", "--deep").exit_code == 0
+
+
+def test_a_file_in_the_way_of_the_index_is_one_line(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    for command in ("index docs", "search rent", "status", "remove rent.txt", "forget rent.txt", "compact", "repair"):
+        refusals(call, (*command.split(), "--index", "file"))
+        refusals(call, (*command.split(), "--index", "file/below"))
+    assert (tmp_path / "file").read_text() == "no folder"

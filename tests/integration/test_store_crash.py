@@ -88,7 +88,7 @@ def remove(folder: Path) -> None:
 
 
 def forget_secret(folder: Path) -> None:
-    """Forgets a document; where a killed run has taken it out already, finishes its work."""
+    """Forgets a document; where a killed run has published the index without it already, finishes its work."""
     try:
         forget(folder, "1.txt")
     except NothingFound:
@@ -188,7 +188,8 @@ def state(folder: Path) -> dict[str, Any]:
 
 def leftovers(folder: Path) -> set[str]:
     """What is there besides one index and its files."""
-    known = {"manifest.json", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "lock", "generations"}
+    known = {"manifest.json", "index.sqlite", "index.sha256", "lock", "generations"}
+    known |= {"index.sqlite-wal", "index.sqlite-shm"}
     beside = {path.name for path in folder.parent.iterdir()} - {"index", "imported", "export.tar", "count"}
     generations = sorted(path.name for path in (folder / "generations").iterdir())[1:]
     return {path.name for path in folder.iterdir()} - known | beside | set(generations)

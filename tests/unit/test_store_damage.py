@@ -140,19 +140,25 @@ def test_a_changed_byte_of_the_manifest_is_refused_and_mended(copy: Path, answer
     assert visible(copy) == answers
 
 
-def test_a_changed_byte_of_the_database_never_changes_an_answer(copy: Path, answers: dict[str, Any]) -> None:
+def test_a_changed_byte_of_the_database_is_named_and_never_changes_an_answer(
+    copy: Path, answers: dict[str, Any]
+) -> None:
     path = copy / "index.sqlite"
     data = path.read_bytes()
+    sum_of_all = (copy / "index.sha256").read_bytes()
     refused = 0
     places = np.random.default_rng(5).integers(0, len(data), 60).tolist()
     for place in places:
         flip(path, place)
+        assert any("index.sqlite" in detail for detail in failures(verify(copy, deep=True))), place
+        (copy / "index.sha256").unlink()
         if refused_or_the_same(copy, answers):
             refused += 1
             assert any("index.sqlite" in detail for detail in failures(verify(copy, deep=True))), place
         for leftover in copy.glob("index.sqlite-*"):
             leftover.unlink()
         path.write_bytes(data)
+        (copy / "index.sha256").write_bytes(sum_of_all)
     assert refused > 0
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch
 from idc_local.fingerprint import canonical_json, sha256_hex
-from idc_local.store import Snapshot, Writer, layout
+from idc_local.store import Snapshot, Writer, export_index, import_index, layout, repair, schema, verify
 from idc_local.store.layout import (
     FORMAT,
     MANIFEST,
@@ -96,6 +97,44 @@ def test_an_older_format_is_made_anew(tmp_path: Path, monkeypatch: pytest.Monkey
     with Writer.open(tmp_path, FINGERPRINT) as writer:
         assert writer.publish() == 2
     assert visible(tmp_path) == answers
+
+
+def test_an_older_database_is_named_and_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Writer.open(tmp_path / "index", FINGERPRINT) as writer:
+        writer.put_source(make_source(make_indexed("One. Two.")))
+        writer.put_document(make_indexed("One. Two."))
+        writer.put_intents({"key": ["Why?"]})
+        writer.publish()
+    answers = visible(tmp_path / "index")
+    export_index(tmp_path / "index", tmp_path / "old.tar")
+
+    def m002_notes(db: sqlite3.Connection) -> None:
+        db.execute("CREATE TABLE notes(id INTEGER PRIMARY KEY, note TEXT NOT NULL DEFAULT '') ")
+        db.execute("INSERT INTO notes(id) SELECT id FROM editions")
+
+    def interrupted(db: sqlite3.Connection) -> None:
+        m002_notes(db)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, interrupted))
+    known = len(schema.MIGRATIONS)
+    with pytest.raises(StoreMismatch, match=f"has format {known - 1}, .* reads {known}. hint: idc-local repair"):
+        Snapshot.open(tmp_path / "index")
+    assert any("has format" in check.detail for check in verify(tmp_path / "index", deep=True))
+    with pytest.raises(KeyboardInterrupt):
+        repair(tmp_path / "index")
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS[:-1], m002_notes))
+    repair(tmp_path / "index")
+    import_index(tmp_path / "old.tar", tmp_path / "copy")
+    for folder in (tmp_path / "index", tmp_path / "copy"):
+        assert visible(folder) == answers
+        assert {check.status for check in verify(folder, deep=True)} == {"ok"}
+        with Writer.open(folder, FINGERPRINT) as writer:
+            assert writer.intents(["key"]) == {"key": ("Why?",)}
+        db = sqlite3.connect(folder / "index.sqlite")
+        assert db.execute("SELECT count(*) FROM notes").fetchone() == (1,)
+        assert db.execute("PRAGMA user_version").fetchone() == (known,)
+        db.close()
 
 
 def test_a_file_that_the_manifest_does_not_name_is_missing(tmp_path: Path) -> None:
