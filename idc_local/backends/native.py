@@ -7,6 +7,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO
+
+
+def _sink() -> IO[bytes]:
+    """Takes what is written, in memory where the system can."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("stderr"), "wb")
+    return tempfile.TemporaryFile()
 
 
 @contextmanager
@@ -16,7 +24,7 @@ def quiet_stderr(*, enabled: bool = True) -> Iterator[None]:
         yield
         return
     sys.stderr.flush()
-    with tempfile.TemporaryFile() as sink:
+    with _sink() as sink:
         saved = os.dup(2)
         os.dup2(sink.fileno(), 2)
         try:

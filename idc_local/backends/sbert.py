@@ -47,6 +47,8 @@ BATCH_TOKENS = 2048
 def load_embedder(files: ModelFiles, threads: int) -> Embedder:
     """Loads a sentence-transformers folder whose files were verified."""
     os.environ.update(OFFLINE)
+    # torch makes a folder for compiled code when it is imported, unless it is told of one; nothing is compiled here.
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(files.main))
     yield_while_waiting()
     try:
         with quiet_stderr(), warnings.catch_warnings():
