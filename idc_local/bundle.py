@@ -17,6 +17,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -146,6 +147,7 @@ def _wheels(place: Path, options: BundleOptions, progress: Progress) -> list[Pat
     graphics = [entry.metadata["Name"] for entry in installed if _is_for_graphics(entry.metadata["Name"])]
     if graphics:
         raise InputError(f"{graphics[0]} is installed: this torch is a build of several GB for CUDA", hint=CPU_HINT)
+    _check_metadata(distribution(options.package), options.folder)
     own = own_wheel(distribution(options.package), options.folder, place)
     constraints = place / "constraints.txt"
     constraints.write_text("".join(f"{entry.metadata['Name']}=={entry.version}\n" for entry in installed))
@@ -206,6 +208,21 @@ def _refuse_graphics(wheel: Path) -> None:
     names = [re.split(r"[^\w.-]", need)[0] for need in needs if "extra ==" not in need]
     if any(map(_is_for_graphics, [wheel.name.split("-")[0], *names])):
         raise InputError(f"{wheel.name} is a build of several GB for CUDA", hint=CPU_HINT)
+
+
+def _check_metadata(own: Distribution, folder: Path) -> None:
+    """Refuses a checkout that asks for other libraries than it did when it was installed."""
+    project = folder.parent / "pyproject.toml"
+    if not project.is_file():
+        return
+    asked = tomllib.loads(project.read_text("utf-8"))["project"]
+    now, then = ({re.split(r"[^\w.-]", need)[0] for need in needs} for needs in (asked["dependencies"], _needs(own)))
+    if now != then or asked["version"] != own.version:
+        raise InputError(f"{project} has changed since it was installed", hint=f"pip install -e {folder.parent}")
+
+
+def _needs(own: Distribution) -> list[str]:
+    return [need for need in own.requires or () if "extra ==" not in need]
 
 
 def own_wheel(own: Distribution, folder: Path, place: Path) -> Path:

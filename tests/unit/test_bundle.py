@@ -269,6 +269,23 @@ def test_a_wheel_that_cannot_be_had(tmp_path: Path, world: World, monkeypatch: p
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("version", "needs", "sound"),
+    [("1.0", "zz-lib>=1", True), ("1.0", "zz-new>=1", False), ("1.1", "zz-lib>=1", False)],
+)
+def test_a_checkout_that_has_moved_on_since_it_was_installed_is_refused(
+    tmp_path: Path, world: World, collected: list[list[str]], version: str, needs: str, sound: bool
+) -> None:
+    (tmp_path / "zz_app").mkdir()
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nversion = "{version}"\ndependencies = ["{needs}"]\n')
+    options = replace(world.options, folder=tmp_path / "zz_app")
+    if sound:
+        assert make_bundle(world.models, tmp_path / "b", (), options, Silent()).size
+    else:
+        with pytest.raises(InputError, match=r"pyproject\.toml has changed since it was installed"):
+            make_bundle(world.models, tmp_path / "b", (), options, Silent())
+
+
 def test_for_another_machine_wheels_are_only_downloaded(
     tmp_path: Path, world: World, collected: list[list[str]]
 ) -> None:
