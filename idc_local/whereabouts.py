@@ -6,6 +6,7 @@ Reads files and hashes them; changes nothing. It knows nothing of how an index i
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 import stat
@@ -14,6 +15,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from idc_local.errors import InputError
+from idc_local.ports import Member
+from idc_local.readers import MAX_BYTES
+from idc_local.readers.archives import SEPARATOR, members_of
+from idc_local.readers.kinds import is_archive
 from idc_local.types import Check, SourceRecord
 
 STDIN = "-"
@@ -49,12 +55,12 @@ def source_states(records: Iterable[SourceRecord]) -> dict[str, SourceState]:
 
     A record without a root lies below the working directory: a copied index does not say where its files were.
     """
-    wanted = list(records)
-    states = {record.path: _at_its_place(record) for record in wanted}
+    wanted, hashes = list(records), _Hashes()
+    states = {record.path: _at_its_place(record, hashes) for record in wanted}
     lost = [record for record in wanted if states[record.path].state == "gone" and record.sha256]
     for folder in dict.fromkeys(_folder_to_search(record) for record in lost):
         mine = [record for record in lost if _folder_to_search(record) == folder]
-        states.update(_found_below(folder, mine))
+        states.update(_found_below(folder, mine, hashes))
     return states
 
 
@@ -82,9 +88,9 @@ def _place(record: SourceRecord) -> str:
     return named.decode("utf-8", "surrogateescape")
 
 
-def _at_its_place(record: SourceRecord) -> SourceState:
+def _at_its_place(record: SourceRecord, hashes: _Hashes) -> SourceState:
     place = _place(record)
-    found = _sha256(place)
+    found = hashes.of(place)
     if found is None:
         return SourceState("gone")
     # What was skipped is not what is in the index.
@@ -92,15 +98,60 @@ def _at_its_place(record: SourceRecord) -> SourceState:
     return SourceState("match" if same else "changed", place)
 
 
-def _sha256(place: str) -> str | None:
-    """sha256 in hex of a regular file that can be read; None for all else, and no pipe is ever waited for."""
+class _Hashes:
+    """sha256 in hex of files, and of the members of archives, each of which is taken apart once."""
+
+    def __init__(self) -> None:
+        self._members: dict[str, dict[str, str]] = {}
+
+    def of(self, place: str) -> str | None:
+        """That of a file, or of ``archive!/member``; None where there is none that can be read."""
+        archive, inside, name = place.partition(SEPARATOR)
+        if not inside or os.path.lexists(place):
+            return _sha256(place)
+        return self.members(archive).get(name)
+
+    def members(self, archive: str) -> dict[str, str]:
+        """Those of an archive's members by name; none where it is no archive."""
+        if archive not in self._members:
+            self._members[archive] = _members(archive) if is_archive(archive) else {}
+        return self._members[archive]
+
+
+def _members(archive: str) -> dict[str, str]:
+    data = _bytes(archive)
     try:
-        if not stat.S_ISREG(os.stat(place).st_mode):
-            return None
-        with open(place, "rb") as file:
+        found = members_of(data, archive, MAX_BYTES) if data else []
+    except InputError:
+        return {}
+    return {
+        entry.path.partition(SEPARATOR)[2]: hashlib.sha256(entry.data).hexdigest()
+        for entry in found
+        if isinstance(entry, Member)
+    }
+
+
+def _sha256(place: str) -> str | None:
+    try:
+        with _regular(place) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError):
         return None
+
+
+def _bytes(place: str) -> bytes | None:
+    try:
+        with _regular(place) as file:
+            return file.read()
+    except (OSError, ValueError):
+        return None
+
+
+def _regular(place: str) -> io.BufferedReader:
+    """A regular file, open for reading; no pipe is ever waited for."""
+    if not stat.S_ISREG(os.stat(place).st_mode):
+        raise OSError("no regular file")
+    return open(place, "rb")
 
 
 def _folder_to_search(record: SourceRecord) -> str:
@@ -109,14 +160,18 @@ def _folder_to_search(record: SourceRecord) -> str:
     return root if os.path.isdir(root) else os.path.dirname(root)
 
 
-def _found_below(folder: str, lost: list[SourceRecord]) -> dict[str, SourceState]:
+def _found_below(folder: str, lost: list[SourceRecord], hashes: _Hashes) -> dict[str, SourceState]:
     """The lost files whose bytes are somewhere below ``folder``: of several places the first in order."""
-    sizes = {record.size for record in lost}
     names = {record.sha256: [own.path for own in lost if own.sha256 == record.sha256] for record in lost}
+    packed = any(SEPARATOR in record.path for record in lost)
     found: dict[str, SourceState] = {}
-    for place in sorted(_files_of_size(folder, sizes)):
-        for path in names.get(_sha256(place) or "", ()):
-            found.setdefault(path, SourceState("moved", place))
+    for place in sorted(_files_of_size(folder, {record.size for record in lost})):
+        known = {place: hashes.of(place)}
+        if packed:
+            known |= {f"{place}{SEPARATOR}{name}": own for name, own in hashes.members(place).items()}
+        for where, own in known.items():
+            for path in names.get(own or "", ()):
+                found.setdefault(path, SourceState("moved", where))
         if len(found) == len(lost):
             break
     return found

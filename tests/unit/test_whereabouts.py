@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -94,6 +96,26 @@ def test_without_a_root_paths_are_below_the_working_directory(tmp_path: Path, mo
     place = write(tmp_path / "docs" / "a.md", b"alpha")
     monkeypatch.chdir(tmp_path)
     assert source_state(record("", "docs/a.md", b"alpha")) == SourceState("match", place)
+
+
+def test_members_of_archives_are_looked_at_where_they_are(tmp_path: Path) -> None:
+    def pack(name: str, **members: str) -> int:
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for member, text in sorted(members.items()):
+                archive.writestr(f"{member}.txt", text)
+        return (tmp_path / name).stat().st_size
+
+    size = pack("a.zip", one="alpha", two="beta")
+    one = replace(record(tmp_path, "a.zip!/one.txt", b"alpha"), size=size)
+    two = replace(record(tmp_path, "a.zip!/two.txt", b"gamma"), size=size)
+    lost = replace(record(tmp_path, "a.zip!/three.txt", b"delta"), size=size)
+    states = source_states([one, two, lost])
+    assert [states[own.path].state for own in (one, two, lost)] == ["match", "changed", "gone"]
+    assert states[one.path].place == str(tmp_path / "a.zip!/one.txt")
+    (tmp_path / "a.zip").rename(tmp_path / "b.zip")
+    assert source_state(one) == SourceState("moved", str(tmp_path / "b.zip!/one.txt"))
+    (tmp_path / "b.zip").write_bytes(b"PK no archive".ljust(size))
+    assert source_state(one).state == "gone"
 
 
 def test_names_that_are_no_text_are_found(tmp_path: Path) -> None:
