@@ -85,6 +85,8 @@ class Heads:
 
     def leads(self, text: str, page: int) -> int:
         """The level of the outline's title that reads like ``text`` and leads to this page or the one before."""
+        if not self._titles or len(text) > _LONGEST:
+            return 0
         for key in _keys(text):
             for goal, level in self._titles.get(key, ()):
                 if goal == 0 or abs(goal - page) <= 1:

@@ -17,11 +17,12 @@ from idc_local.readers.pdf_page import Piece
 from idc_local.readers.pdf_tables import Table, table_rows
 
 MARK = re.compile(r"(?:[•◦▪▫‣●○■□◆◇►▸➢✓✔–—*·\uf0b7\uf0a7\uf0d8-]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{1,5})[.)])$")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _MAX_DEPTH = 6
 _LONGEST_RUN = 300
 _MOST_ENDS = 4
 _LONGEST_TABLE = 400
-_GUTTER = 0.8
+_GUTTER = 0.45
 """Least width of a gutter in ems of the body."""
 
 
@@ -235,8 +236,7 @@ def _rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def _runs_left(piece: Piece) -> bool:
-    right_to_left = sum("\u0590" <= char <= "\u08ff" or "\ufb1d" <= char <= "\ufefc" for char in piece.text)
-    return right_to_left * 2 > len(piece.text)
+    return 2 * len(_RIGHT_TO_LEFT.findall(piece.text)) > len(piece.text)
 
 
 def _leaf(pieces: Sequence[Piece]) -> list[Region]:

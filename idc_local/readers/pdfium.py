@@ -32,7 +32,7 @@ _MONO = re.compile(r"mono|courier|cmtt|sftt|typewriter|consol|menlo|fixed", re.I
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _BOLD_WEIGHT = 600
 _FIXED_PITCH = 1
-_WIDE_GAP = 1.2
+_WIDE_GAP = 0.85
 """Gap in ems that parts pieces of one line: a column or a cell may begin behind it."""
 MAX_PAGES = 20_000
 _SAMPLED = 3
@@ -120,7 +120,13 @@ class _Text:
     def _characters(self) -> str:
         """One code point for each of PDFium's characters, so that an offset is an index."""
         handle, get = self._handle, pdfium.FPDFText_GetUnicode
-        codes = [get(handle, index) for index in range(max(0, pdfium.FPDFText_CountChars(handle)))]
+        count = max(0, pdfium.FPDFText_CountChars(handle))
+        buffer = (ctypes.c_ushort * (count + 1))()
+        if pdfium.FPDFText_GetText(handle, 0, count, buffer) == count + 1:
+            text = bytes(buffer)[: 2 * count].decode("utf-16-le", "surrogatepass")
+            if len(text) == count:
+                return text
+        codes = [get(handle, index) for index in range(count)]
         return "".join([chr(code) if code < 0x110000 else "\0" for code in codes])
 
     def _found(self, text: str) -> Iterator[tuple[int, Piece]]:
@@ -134,7 +140,7 @@ class _Text:
             word = match[0].translate(_LIGATURES)
             if word[-1].isdigit() and (found := _REFERENCE.search(word)) and self._is_raised(last - 1):
                 word = word[: found.start() + 1]
-            if line is not None and not (gap != " " and _BREAK.search(gap)):
+            if line is not None and (gap == " " or not _BREAK.search(gap)):
                 place = self._place(first, last - 1, line.angle)
                 if line.takes(place):
                     line.add(word if gap else "\0" + word, place)
