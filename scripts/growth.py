@@ -29,7 +29,10 @@ from idc_local.fingerprint import chunk_id, document_id, sha256_hex
 from idc_local.plots import Plot, PlotLine, Point, draw_plots
 from idc_local.ranking import RankingWeights
 from idc_local.searching import Searcher
-from idc_local.store import Snapshot, Writer
+from idc_local.store import Snapshot, Writer, coding
+from idc_local.store.blocks import BlockFolder, BlockWriter
+from idc_local.store.generation import FULL
+from idc_local.store.vectors import CodeFile, VectorFile, best, write_codes, write_vectors
 from idc_local.terms import lexical_terms
 from idc_local.types import (
     Block,
@@ -109,6 +112,14 @@ class Corpus:
             sentence_terms=tuple(tuple(own.tolist()) for chunk in words for own in chunk),
             recipe="growth",
         )
+
+    def chunk_vectors(self, start: int, count: int) -> FloatArray:
+        """float32 [count, d]: vectors as those of chunks, without any chunks."""
+        rng = np.random.default_rng([9, start])
+        documents = self._centres[rng.integers(0, TOPICS, -(-count // CHUNKS))]
+        documents = documents + noise(rng, len(documents), 0.55)
+        chunks = np.repeat(documents, CHUNKS, axis=0)[:count]
+        return unit(chunks + noise(rng, count, 0.5) + noise(rng, count, 0.75 / SENTENCES**0.5))
 
     def _draw(self, rng: np.random.Generator, topic: int) -> Values:
         """Words, [chunks, sentences, words]: half of them of the topic, half of the language."""
@@ -225,6 +236,7 @@ class Measured:
     recall_10: float
     recall_100: float
     search_peak_bytes: int
+    search_own_bytes: int
     build_peak_bytes: int
     disk_bytes: int
     database_bytes: int
@@ -234,6 +246,15 @@ class Measured:
 def peak() -> int:
     """Most memory that this process had, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def anonymous() -> int:
+    """Memory of this process that is no part of a file, in bytes; 0 where the system does not tell."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
@@ -281,7 +302,7 @@ def search(folder: Path, corpus: Corpus, documents: int) -> dict[str, float]:
         asked = [Query(text, "") for text in queries]
         first = timed(lambda: searcher.search(asked[0], 10))
         times = [timed(lambda query=query: searcher.search(query, 10)) for query in asked[1:]]  # type: ignore[misc]
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        own, held = peak(), anonymous()
         dense = [timed(lambda vector=vector: snapshot.dense(vector, 100)) for vector in queries.values()]  # type: ignore[misc]
         recall = _recall(snapshot, np.stack(list(queries.values())))
     return {
@@ -295,6 +316,7 @@ def search(folder: Path, corpus: Corpus, documents: int) -> dict[str, float]:
         "recall_10": recall[0],
         "recall_100": recall[1],
         "search_peak_bytes": own,
+        "search_own_bytes": held,
     }
 
 
@@ -423,7 +445,79 @@ def _plot(rows: Sequence[Measured], file: str, title: str, unit_name: str, names
     return Plot(file, title, "chunks in the index", unit_name, tuple(lines), x_log=True)
 
 
-STEPS: dict[str, Callable[..., dict[str, float]]] = {"grow": grow, "search": search, "change": change}
+@dataclass(frozen=True)
+class Part:
+    """A segment with nothing but chunk vectors."""
+
+    codes: CodeFile
+    file: VectorFile
+
+    def vectors(self, name: str) -> VectorFile:
+        """The chunk vectors."""
+        return self.file
+
+
+def vectors(folder: Path, corpus: Corpus, count: int) -> dict[str, float]:
+    """Figures of the vector list alone, over so many chunk vectors in segments of the largest size."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts, rows, queries, used = [], [], [], 0.0
+    for start in range(0, count, FULL):
+        own = corpus.chunk_vectors(start, min(FULL, count - start))
+        queries.append(own[:: max(1, FULL // 25)])
+        writer = BlockWriter(folder / str(start))
+        writer.folder.mkdir()
+        writer.write("chunks.faiss", lambda sink, own=own: write_vectors(sink.write, [own], DIMENSION))  # type: ignore[misc]
+        used += timed(lambda writer=writer, own=own: writer.write("codes", _code_writer(own)))[1]  # type: ignore[misc]
+        place = BlockFolder(writer.folder, writer.finish())
+        file = VectorFile(place.folder / "chunks.faiss", len(own), DIMENSION, place.file("chunks.faiss"))
+        parts.append(Part(CodeFile(place.folder / "codes", len(own), DIMENSION), file))
+        rows.append(np.arange(start, start + len(own)))
+    segments: Any = parts
+    asked = np.concatenate(queries)
+    asked = unit(asked + noise(np.random.default_rng(3), len(asked), 0.6))
+    exact, flat, found, coded = [], [], [], []
+    for query in asked:
+        flat.append(timed(lambda query=query: exact.append(_exactly(parts, rows, query))))  # type: ignore[misc]
+    for query in asked:
+        coded.append(timed(lambda query=query: found.append(coding.coded(segments, rows, query, 100)[1])))  # type: ignore[misc]
+    recall = [
+        float(np.mean([np.isin(one[:k], other[:k]).mean() for one, other in zip(exact, found, strict=True)]))
+        for k in (10, 100)
+    ]
+    return {
+        "vectors": count,
+        "queries": len(asked),
+        "flat_p50_ms": middle(flat),
+        "flat_cpu_ms": middle(flat, column=1),
+        "coded_p50_ms": middle(coded),
+        "coded_p95_ms": middle(coded, 95),
+        "coded_cpu_ms": middle(coded, column=1),
+        "recall_10": recall[0],
+        "recall_100": recall[1],
+        "coding_cpu_s": used,
+        "codes_bytes": sum(path.stat().st_size for path in folder.glob("*/codes")),
+        "vectors_bytes": sum(path.stat().st_size for path in folder.glob("*/chunks.faiss")),
+        "peak_bytes": peak(),
+    }
+
+
+def _code_writer(values: FloatArray) -> Callable[[Any], object]:
+    return lambda sink: write_codes(sink.write, [values], DIMENSION)
+
+
+def _exactly(parts: Sequence[Part], rows: Sequence[IntArray], query: FloatArray) -> IntArray:
+    found = [part.file.top(query, 100, None) for part in parts]
+    scores = np.concatenate([own.scores for own in found])
+    places = np.concatenate([own[one.positions] for own, one in zip(rows, found, strict=True)])
+    return best(scores, places, 100)[1]
+
+
+STEPS: dict[str, Callable[..., dict[str, float]]] = {
+    "grow": grow,
+    "search": search,
+    "change": change,
+    "vectors": vectors,
+}
 
 
 def main() -> None:
@@ -432,6 +526,7 @@ def main() -> None:
     parser.add_argument("numbers", nargs="*", type=int, help="sizes in chunks (default: 1,000 to 1,000,000)")
     parser.add_argument("--folder", type=Path, default=Path("build/growth"), help="where the index is made")
     parser.add_argument("--out", type=Path, default=Path("docs/results"), help="where the results go")
+    parser.add_argument("--vectors", type=int, metavar="N", help="only the vector list, over N vectors and no texts")
     parser.add_argument("--keep", action="store_true", help="leave the index there")
     parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -441,6 +536,13 @@ def main() -> None:
         print(json.dumps(found))
         return
     shutil.rmtree(options.folder, ignore_errors=True)
+    if options.vectors:
+        figures = in_a_process("vectors", options.folder, options.vectors)
+        options.out.mkdir(parents=True, exist_ok=True)
+        lines = [f"{name},{_cell(value)}" for name, value in figures.items()]
+        (options.out / "growth-vectors.csv").write_text("\n".join(["figure,value", *lines, ""]), encoding="utf-8")
+        shutil.rmtree(options.folder)
+        return
     options.folder.parent.mkdir(parents=True, exist_ok=True)
     rows: list[Measured] = []
     for size in sorted(options.numbers or SIZES):
