@@ -1,15 +1,20 @@
 """Vectors through the index's cache: no text is embedded twice, and the model loads only when a text is new.
 
+Also what keeps vectors of different models apart.
+
 Layer 3: takes ports, never prints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
+from idc_local.catalogue import ModelFiles
+from idc_local.errors import StoreMismatch
 from idc_local.fingerprint import vector_key
 from idc_local.ports import Embedder, Progress
 from idc_local.types import FloatArray
@@ -70,3 +75,18 @@ class CachedEmbedder:
             self.embedded += len(missing)
             known.update(zip(missing, vectors, strict=True))
         return known
+
+
+def writer_fingerprint(files: ModelFiles) -> dict[str, Any]:
+    """What must be the same for all vectors of an index."""
+    return {"embedder": files.fingerprint, "embedder_name": files.name, "dimension": files.dimension}
+
+
+def check_embedder(fingerprint: Mapping[str, Any], files: ModelFiles, folder: Path) -> None:
+    """Refuses queries by another model than the one that made the index's vectors."""
+    if fingerprint.get("embedder") != files.fingerprint:
+        made_with = fingerprint.get("embedder_name", "another model")
+        raise StoreMismatch(
+            f"the index in {folder} was made with {made_with}, the embedder now is {files.name}",
+            hint=f"idc-local index PATH --rebuild --index {folder}",
+        )

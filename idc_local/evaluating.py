@@ -11,6 +11,7 @@ from pathlib import Path
 
 from idc_local.config import Settings
 from idc_local.datasets import load_dataset
+from idc_local.embedding import check_embedder
 from idc_local.evalcache import EvaluationCache
 from idc_local.evaluation.grid import Configuration, EvaluationOptions, Grid, evaluate, evaluate_strategies, facts_of
 from idc_local.evaluation.label_free import Corpus, prepare_corpus, read_corpus
@@ -19,7 +20,7 @@ from idc_local.evaluation.report import verdict
 from idc_local.memory import MemoryCache
 from idc_local.pipeline import ChunkingOptions, Pipeline, PipelinePorts
 from idc_local.ports import Progress
-from idc_local.runtime import Runtime, check_embedder
+from idc_local.runtime import Runtime
 from idc_local.store import Snapshot
 from idc_local.types import FloatArray, Limits
 

@@ -68,6 +68,14 @@ class TextGenerator(Protocol):
         ...
 
 
+class PassageScorer(Protocol):
+    """Says how likely a question is after a passage, by a local language model."""
+
+    def likelihoods(self, prompts: Sequence[str], continuation: str) -> FloatArray:
+        """float32 [prompts]: mean log-probability of the tokens of ``continuation`` after each prompt."""
+        ...
+
+
 class Progress(Protocol):
     """Told how far a stage is; draws, or does not."""
 

@@ -16,6 +16,8 @@ from idc_local.types import FloatArray, IntArray, Span
 LIKELY = 0.75
 SPAN_SHARE = 0.4
 """Share of the best sentence's evidence that a sentence must exceed to lengthen the answer."""
+RERANKED = 8
+"""Hits that reranking weighs anew."""
 BM25_K1, BM25_B = 1.2, 0.4
 """Saturation and length normalisation of BM25 in the index."""
 
@@ -124,6 +126,18 @@ def lift_neighbours(fused: FloatArray, rows: IntArray, documents: IntArray, weig
     best[1:] = np.where(next_to, np.maximum(best[1:], fused[:-1]), best[1:])
     best[:-1] = np.where(next_to, np.maximum(best[:-1], fused[1:]), best[:-1])
     return np.asarray(fused + np.float32(weights.neighbour) * (best - fused), dtype=np.float32)
+
+
+def rerank(fused: FloatArray, likelihoods: FloatArray) -> FloatArray:
+    """Scores of the first hits after weighing in how likely the query is after each: float32 [r].
+
+    The sum of both, each min-max normalised over these hits (query likelihood, Sachan et al. 2022), set between their
+    lowest and highest fused score, so that they stay above the hits that follow. fused: float32 [r], descending.
+    likelihoods: mean log-probability of the query's tokens, float32 [r].
+    """
+    mixed = (min_max(fused) + min_max(likelihoods)) / 2.0
+    low, high = fused.min(), fused.max()
+    return np.asarray(low + (high - low) * mixed, dtype=np.float32)
 
 
 def top_k(scores: FloatArray, ids: Sequence[str], k: int) -> IntArray:

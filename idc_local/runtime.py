@@ -19,14 +19,14 @@ from typing import Any, cast
 from idc_local.catalogue import EMBEDDER, GENERATOR, Catalogue, ModelFiles
 from idc_local.config import Settings
 from idc_local.doctor import Probes, examine
-from idc_local.embedding import CachedEmbedder
-from idc_local.errors import NothingFound, StoreError, StoreMismatch
+from idc_local.embedding import CachedEmbedder, check_embedder, writer_fingerprint
+from idc_local.errors import NothingFound, StoreError
 from idc_local.forecasting import Forecast, forecast
 from idc_local.indexing import IndexOptions, IndexRun
 from idc_local.machine import available_threads, look_around
 from idc_local.memory import MemoryCache, Silent
 from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelineCache, PipelinePorts
-from idc_local.ports import Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
+from idc_local.ports import Embedder, GenerationRequest, PassageScorer, Progress, TextGenerator, TokenCounter
 from idc_local.ranking import RankingWeights
 from idc_local.readers import read_source
 from idc_local.readers.isolation import IsolatedReader
@@ -206,8 +206,10 @@ class Runtime:
     # ---- answers out
 
     @contextmanager
-    def searcher(self) -> Iterator[Searcher]:
+    def searcher(self, *, rerank: bool = False) -> Iterator[Searcher]:
         """A searcher over the index's current generation; the query model loads with the first query.
+
+        rerank: the first hits are weighed anew with the generator.
 
         Raises:
             StoreError: there is no index, or it is damaged.
@@ -217,7 +219,12 @@ class Runtime:
         with Snapshot.open(self.settings.index) as snapshot:
             files = self.embedder_files()
             check_embedder(snapshot.fingerprint, files, self.settings.index)
-            yield Searcher(snapshot, LazyQueries(lambda: self._query_encoder(files)), RankingWeights())
+            scorer = self._scorer() if rerank else None
+            yield Searcher(snapshot, LazyQueries(lambda: self._query_encoder(files)), RankingWeights(), scorer)
+
+    def _scorer(self) -> Callable[[], PassageScorer]:
+        files = self._files(GENERATOR, self.settings.generator)
+        return lambda: cast(PassageScorer, self._generator(files))
 
     def _query_encoder(self, files: ModelFiles) -> QueryEncoder:
         """The light encoder where the model has the shape that it knows, else the embedder."""
@@ -361,18 +368,3 @@ def _read_alone(source: Path) -> Document:
 def intent_prompt() -> str:
     """The prompt that intents are generated with."""
     return (package_files("idc_local") / "prompts" / "intents.v1.txt").read_text(encoding="utf-8")
-
-
-def writer_fingerprint(files: ModelFiles) -> dict[str, Any]:
-    """What must be the same for all vectors of an index."""
-    return {"embedder": files.fingerprint, "embedder_name": files.name, "dimension": files.dimension}
-
-
-def check_embedder(fingerprint: Mapping[str, Any], files: ModelFiles, folder: Path) -> None:
-    """Refuses queries by another model than the one that made the index's vectors."""
-    if fingerprint.get("embedder") != files.fingerprint:
-        made_with = fingerprint.get("embedder_name", "another model")
-        raise StoreMismatch(
-            f"the index in {folder} was made with {made_with}, the embedder now is {files.name}",
-            hint=f"idc-local index PATH --rebuild --index {folder}",
-        )

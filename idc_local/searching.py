@@ -12,8 +12,10 @@ from typing import Protocol
 import numpy as np
 
 from idc_local.filters import Filter, folded, parse_filter, source_passes
+from idc_local.ports import PassageScorer
 from idc_local.queries import parse_query, query_vector
 from idc_local.ranking import (
+    RERANKED,
     SPAN_SHARE,
     RankingWeights,
     Signals,
@@ -21,6 +23,7 @@ from idc_local.ranking import (
     fuse,
     lift_neighbours,
     likely_hits,
+    rerank,
     segment_max,
     sentence_evidence,
     term_coverage,
@@ -54,9 +57,19 @@ class LazyQueries:
 
 
 class Searcher:
-    """Searches one snapshot. Not thread-safe; the snapshot's owner closes it."""
+    """Searches one snapshot. Not thread-safe; the snapshot's owner closes it.
 
-    def __init__(self, snapshot: Snapshot, encoder: QueryEncoder, weights: RankingWeights) -> None:
+    scorer: where given, the first hits are reranked with it; it is called with the first query.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        encoder: QueryEncoder,
+        weights: RankingWeights,
+        scorer: Callable[[], PassageScorer] | None = None,
+    ) -> None:
+        self._scorer = scorer
         self._snapshot = snapshot
         self._encoder = encoder
         self._weights = weights
@@ -88,7 +101,9 @@ class Searcher:
         signals, evidence, offsets = self._signals(vector, parsed.terms, rows)
         documents = self._snapshot.documents_of(rows)
         fused = lift_neighbours(fuse(signals, self._weights), rows, documents, self._weights)
-        order = top_k(fused, [self._snapshot.chunk_ids[row] for row in rows], k)
+        ids = [self._snapshot.chunk_ids[row] for row in rows]
+        fused, likelihoods = self._reranked(query.text, fused, rows, ids)
+        order = top_k(fused, ids, k)
         chunks = self._snapshot.chunks(rows[order].tolist())
         likely = likely_hits(fused[order])
         hits = []
@@ -96,8 +111,22 @@ class Searcher:
             own = evidence[offsets[position] : offsets[position + 1]]
             spans = self._snapshot.sentence_spans(int(rows[position]))
             span = answer_span(chunk, own, spans, likely=rank <= likely)
-            hits.append(self._hit(chunk, rank, _explain(signals, fused, position), span))
+            explain = _explain(signals, fused, position, likelihoods.get(position))
+            hits.append(self._hit(chunk, rank, explain, span))
         return hits
+
+    def _reranked(
+        self, text: str, fused: FloatArray, rows: IntArray, ids: Sequence[str]
+    ) -> tuple[FloatArray, dict[int, float]]:
+        """Scores with those of the first hits weighed anew, float32 [c], and the likelihoods at their positions."""
+        if self._scorer is None:
+            return fused, {}
+        first = top_k(fused, ids, RERANKED)
+        prompts = [likelihood_prompt(chunk) for chunk in self._snapshot.chunks(rows[first].tolist())]
+        found = self._scorer().likelihoods(prompts, f" {text}")
+        weighed = fused.copy()
+        weighed[first] = rerank(fused[first], found)
+        return weighed, dict(zip(first.tolist(), found.tolist(), strict=True))
 
     def _hit(self, chunk: Chunk, rank: int, explain: Explain, span: AnswerSpan) -> Hit:
         source = self._sources.get(chunk.path)
@@ -193,7 +222,13 @@ def answer_span(chunk: Chunk, evidence: FloatArray, spans: IntArray, *, likely: 
     return AnswerSpan(start + lead, start + lead + len(text), text, likely)
 
 
-def _explain(signals: Signals, fused: FloatArray, position: int) -> Explain:
+def likelihood_prompt(chunk: Chunk) -> str:
+    """What the query follows when its likelihood is asked for."""
+    heading = f"{chunk.heading}\n" if chunk.heading else ""
+    return f"Passage: {heading}{chunk.text.strip()}\n\nQuestion:"
+
+
+def _explain(signals: Signals, fused: FloatArray, position: int, likelihood: float | None) -> Explain:
     intent = float(signals.intent[position])
     return Explain(
         dense=round(float(signals.dense[position]), 6),
@@ -201,4 +236,5 @@ def _explain(signals: Signals, fused: FloatArray, position: int) -> Explain:
         intent=None if np.isnan(intent) else round(intent, 6),
         bm25=round(float(signals.lexical[position]), 6),
         fused=round(float(fused[position]), 6),
+        likelihood=None if likelihood is None else round(likelihood, 6),
     )

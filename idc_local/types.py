@@ -250,7 +250,8 @@ class AnswerSpan:
 class Explain:
     """What each signal gave to a hit: cosines (dense, sentence, intent), raw BM25, and the fused score.
 
-    ``intent`` is None for a chunk without intents.
+    ``intent`` is None for a chunk without intents. ``likelihood``: mean log-probability of the query's tokens after
+    the chunk, None where hits were not reranked.
     """
 
     dense: float
@@ -258,6 +259,7 @@ class Explain:
     intent: float | None
     bm25: float
     fused: float
+    likelihood: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from growth import CHUNKS, Corpus, put
 from speedkit import Bench, Result, compared, in_turn, listed, timed_command
 
 from idc_local.config import load_settings
-from idc_local.runtime import Runtime, writer_fingerprint
+from idc_local.embedding import writer_fingerprint
+from idc_local.runtime import Runtime
 from idc_local.store import Writer
 from idc_local.types import Query
 

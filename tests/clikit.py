@@ -158,7 +158,7 @@ class FakeRuntime:
         )
 
     @contextmanager
-    def searcher(self) -> Iterator[FakeRuntime]:
+    def searcher(self, *, rerank: bool = False) -> Iterator[FakeRuntime]:
         self._called("searcher")
         yield self
 

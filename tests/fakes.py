@@ -68,6 +68,12 @@ class ScriptedGenerator:
         self.calls.extend(request.prompt for request in requests)
         return [self._reply(request.prompt) for request in requests]
 
+    def likelihoods(self, prompts: Sequence[str], continuation: str) -> FloatArray:
+        """Minus the share of the continuation's words that a prompt lacks."""
+        words = continuation.split()
+        lacking = [sum(word not in prompt for word in words) / max(1, len(words)) for prompt in prompts]
+        return -np.array(lacking, dtype=np.float32)
+
     def _reply(self, prompt: str) -> str:
         for part, reply in self._replies.items():
             if part in prompt:

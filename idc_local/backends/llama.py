@@ -30,6 +30,8 @@ SLOTS = 16
 CELLS = 4096
 """Tokens that the cache holds for prefix and sequences together."""
 BATCH = 512
+PASSAGE = 1024
+"""Tokens of a prompt that a likelihood is conditioned on."""
 TAIL = 24
 """Tokens kept at the end of a prompt that must be shortened: the cue that follows the passage."""
 
@@ -170,6 +172,44 @@ class LlamaGenerator:
                 self._api.llama_memory_seq_rm(self._native.memory, slot, -1, -1)
         return texts
 
+    def likelihoods(self, prompts: Sequence[str], continuation: str) -> FloatArray:
+        """Mean log-probability of the tokens of ``continuation`` after each prompt, float32 [prompts].
+
+        A prompt of more than 1,024 tokens keeps its beginning and its end.
+        """
+        wanted = self._tokenise(continuation, special=False)[:BATCH]
+        found = []
+        for prompt in prompts:
+            tokens = self._tokenise(prompt, special=False, begins=True)
+            if len(tokens) > PASSAGE:
+                tokens = tokens[: PASSAGE - TAIL] + tokens[-TAIL:]
+            found.append(self._likelihood(tokens, wanted) if wanted and tokens else 0.0)
+        return np.array(found, dtype=np.float32)
+
+    def _likelihood(self, tokens: Sequence[int], wanted: Sequence[int]) -> float:
+        every = [*tokens, *wanted]
+        total = 0.0
+        try:
+            for first in range(0, len(every) - 1, BATCH):
+                part = range(first, min(first + BATCH, len(every) - 1))
+                self._fill(every, part, len(tokens) - 1)
+                for place in part:
+                    if place >= len(tokens) - 1:
+                        total += _log_probability(self._logits(place - first), every[place + 1])
+        finally:
+            self._api.llama_memory_seq_rm(self._native.memory, 1, -1, -1)
+        return total / len(wanted)
+
+    def _fill(self, tokens: Sequence[int], part: range, asked: int) -> None:
+        """Evaluates a part of ``tokens`` as sequence 1; from the place ``asked`` on with what may follow."""
+        batch = self._native.batch
+        for filled, place in enumerate(part):
+            batch.token[filled], batch.pos[filled] = tokens[place], place
+            batch.n_seq_id[filled], batch.seq_id[filled][0] = 1, 1
+            batch.logits[filled] = int(place >= asked)
+        batch.n_tokens = len(part)
+        self._decode()
+
     def _hold(self, prefix: str) -> None:
         """Evaluates the prefix as sequence 0, unless it is held already."""
         if prefix == self._prefix and self._prefix_length:
@@ -214,16 +254,22 @@ class LlamaGenerator:
                 batch.logits[filled - 1] = 1
                 ready.append((one, filled - 1))
         batch.n_tokens = filled
-        failed = self._api.llama_decode(self._native.context, batch)
+        self._decode()
+        return [(one, self._draw(one, place)) for one, place in ready if one.slot]
+
+    def _decode(self) -> None:
+        failed = self._api.llama_decode(self._native.context, self._native.batch)
         if failed:
             self._prefix_length = 0
             raise ModelError(f"llama.cpp could not evaluate a batch (code {failed})", hint="use --intents heuristic")
-        return [(one, self._draw(one, place)) for one, place in ready if one.slot]
+
+    def _logits(self, place: int) -> FloatArray:
+        """float32 [words], after the token at ``place`` of the last batch; overwritten by the next one."""
+        pointer = self._api.llama_get_logits_ith(self._native.context, place)
+        return np.ctypeslib.as_array(pointer, shape=(self._words,))
 
     def _draw(self, one: _Running, place: int) -> int:
-        pointer = self._api.llama_get_logits_ith(self._native.context, place)
-        logits: FloatArray = np.ctypeslib.as_array(pointer, shape=(self._words,))
-        return draw(logits, self._sampling, one.rng)
+        return draw(self._logits(place), self._sampling, one.rng)
 
     def _ended(self, one: _Running, token: int, max_tokens: int, stop: bytes) -> bool:
         """Takes the drawn token in; True when the text is complete."""
@@ -234,12 +280,12 @@ class LlamaGenerator:
         one.pending.append(token)
         return one.drawn >= max_tokens or stop in one.text
 
-    def _tokenise(self, text: str, *, special: bool) -> list[int]:
+    def _tokenise(self, text: str, *, special: bool, begins: bool = False) -> list[int]:
         """Token ids. Only the prefix may hold special tokens: text of a document can never become one."""
         data = text.encode("utf-8", "replace")
         buffer = (ctypes.c_int * (len(data) + 8))()
         count = self._api.llama_tokenize(
-            self._native.vocabulary, data, len(data), buffer, len(buffer), special, special
+            self._native.vocabulary, data, len(data), buffer, len(buffer), special or begins, special
         )
         return list(buffer[:count])
 
@@ -249,3 +295,10 @@ class LlamaGenerator:
             length = self._api.llama_token_to_piece(self._native.vocabulary, token, buffer, 256, 0, False)
             self._pieces[token] = buffer.raw[: max(0, length)]
         return self._pieces[token]
+
+
+def _log_probability(logits: FloatArray, token: int) -> float:
+    """Log-softmax of logits, float32 [words], at one token."""
+    exact = logits.astype(np.float64)
+    top = float(exact.max())
+    return float(exact[token]) - top - float(np.log(np.exp(exact - top).sum()))

@@ -75,6 +75,8 @@ def explain_lines(hit: Hit) -> Iterator[str]:
         "bm25": values.bm25,
         "fused": values.fused,
     }
+    if values.likelihood is not None:
+        signals["likelihood"] = values.likelihood
     yield f"{INDENT}{'signal':<10}{'score':>10}"
     for name, value in signals.items():
         yield f"{INDENT}{name:<10}{'-' if value is None else f'{value:.4f}':>10}"
