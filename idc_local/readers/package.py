@@ -137,16 +137,11 @@ def rows_of(data: bytes, path: str, name: str, tag: str) -> Iterator[Element]:
     """The elements named ``tag`` of a part that may be too large for one tree; each is emptied after use."""
     what = f"its part {name!a}"
     _refuse_entities(data, path, what)
-    parser = ElementTree.iterparse(io.BytesIO(data), events=("start", "end"))
-    depth = 0
     try:
-        for event, element in parser:
-            depth += 1 if event == "start" else -1
-            if event == "end" and local(element) == tag:
+        for _, element in ElementTree.iterparse(io.BytesIO(data)):
+            if plain(element.tag) == tag:
                 yield element
                 element.clear()
-            if depth > MAX_DEPTH:
-                raise _malformed(path, what)
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise _malformed(path, what) from error
 
