@@ -107,12 +107,32 @@ def _named(
     outer = [Path(record.root) for record in known.values() if record.root]
     containing = [folder for folder in outer if folder == base or folder in base.parents]
     home = min(containing, key=lambda folder: len(folder.parts)) if containing else base
+    homeless = {path: record for path, record in known.items() if not record.root and path != STDIN}
+    adopted = next(
+        (folder for folder in (base, *base.parents) if _same(_below_home(base, folder, files), homeless)), None
+    )
+    if adopted is not None:
+        return _below_home(base, adopted, files)
     while True:
-        prefix = base.relative_to(home)
-        entries = [Found(replace(file, path=_join(prefix, file.path)), str(home)) for file in files]
+        entries = _below_home(base, home, files)
         if home == home.parent or not any(_taken(entry, known, found) for entry in entries):
             return entries
         home = home.parent
+
+
+def _below_home(base: Path, home: Path, files: Sequence[SourceFile]) -> list[Found]:
+    prefix = base.relative_to(home)
+    return [Found(replace(file, path=_join(prefix, file.path)), str(home)) for file in files]
+
+
+def _same(entries: Sequence[Found], homeless: Mapping[str, SourceRecord]) -> bool:
+    """True where the files are evidently those of an imported index, which does not say in what folder they were.
+
+    That is so where most of those that have names of its files have their sizes too.
+    """
+    named = [entry.file for entry in entries if entry.file.path in homeless] if homeless else []
+    alike = sum(file.size == homeless[file.path].size for file in named)
+    return 0 < len(named) <= 2 * alike
 
 
 def _join(prefix: Path, path: str) -> str:

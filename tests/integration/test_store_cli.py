@@ -105,6 +105,32 @@ def test_an_index_goes_into_one_file_and_comes_out_of_it(call: Call, tmp_path: P
     assert call("verify", "--deep", "--index", "new/.idc").exit_code == 0
 
 
+@pytest.mark.parametrize("folder", ["docs", "elsewhere/docs"])
+def test_an_imported_index_knows_its_files_again(call: Call, tmp_path: Path, folder: str) -> None:
+    assert call("export", "notes.tar").exit_code == 0
+    assert call("import", "notes.tar", "--index", "new").exit_code == 0
+    (tmp_path / folder).parent.mkdir(exist_ok=True)
+    (tmp_path / "docs").rename(tmp_path / folder)
+    (tmp_path / folder / "rent.txt").write_text("The rent is due in June, and only in June.\n")
+    index = ("index", folder, "--index", "new", "--intents", "heuristic")
+    assert call(*index).stdout == "0 new, 1 updated, 2 unchanged, 0 removed, 0 skipped\n"
+    assert call(*index).stdout == "0 new, 0 updated, 3 unchanged, 0 removed, 0 skipped\n"
+    (tmp_path / folder / "copy.txt").unlink()
+    assert call(*index).stdout == "0 new, 0 updated, 2 unchanged, 1 removed, 0 skipped\n"
+
+
+def test_other_files_never_take_the_place_of_imported_ones(call: Call, tmp_path: Path) -> None:
+    assert call("export", "notes.tar").exit_code == 0
+    assert call("import", "notes.tar", "--index", "new").exit_code == 0
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "rent.txt").write_text("Quite another text about the rent of boats.\n")
+    assert call("index", "other", "--index", "new").stdout.startswith("1 new, 0 updated")
+    paths = [
+        source["path"] for source in json.loads(call("status", "--index", "new", "--format", "json").stdout)["sources"]
+    ]
+    assert paths == ["copy.txt", "other/rent.txt", "pump.md", "rent.txt"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "line", "code"),
     [
