@@ -17,6 +17,8 @@ MAX_WIDTH = 110
 """Columns that text is wrapped to at most: longer lines are hard to read."""
 
 BOLD, DIM, RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_STAYS_WITH_THE_LEFT = frozenset("，。、；：？！）」』】》〉〕”’…％ー々")
+"""Marks and signs that begin no line."""
 _LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -108,8 +110,7 @@ def _wrap_line(text: str, start: int, end: int, width: int) -> Iterator[tuple[in
     place = start
     while place < end:
         char = text[place]
-        wide = char_width(char) == 2
-        if place > start and (wide or text[place - 1].isspace() or char_width(text[place - 1]) == 2):
+        if place > start and _may_begin_a_line(text, place):
             chance = place
         columns += char_width(char)
         if columns > width and place > start and not char.isspace():
@@ -121,6 +122,14 @@ def _wrap_line(text: str, start: int, end: int, width: int) -> Iterator[tuple[in
         place += 1
     if text[start:end].strip():
         yield start, end
+
+
+def _may_begin_a_line(text: str, place: int) -> bool:
+    """True after a space, and between wide characters where no mark would be left alone."""
+    before, char = text[place - 1], text[place]
+    if before.isspace():
+        return True
+    return char not in _STAYS_WITH_THE_LEFT and 2 in (char_width(char), char_width(before))
 
 
 def lines_of(text: str, screen: Screen, indent: str, mark: tuple[int, int] = (0, 0)) -> Iterator[str]:

@@ -82,6 +82,7 @@ def test_wrapping_breaks_at_spaces_and_beside_wide_characters() -> None:
     assert lines("one two three", 8) == ["one two", "three"]
     assert lines("abcdefghijkl", 5) == ["abcde", "fghij", "kl"]
     assert lines("浮球磨损检查", 5) == ["浮球", "磨损", "检查"]
+    assert lines("红茶，绿茶。", 4) == ["红", "茶，", "绿", "茶。"], "no mark begins a line"
     assert lines("a\r\n\r\n\nb c", 0) == ["a", "b c"]
     assert lines("  indented code", 20) == ["  indented code"]
 
