@@ -279,7 +279,7 @@ def _repacked(data: bytes, chance: random.Random, other: bytes) -> bytes:
         elif fate < 0.93:
             del parts[name]
         else:
-            parts[chance.choice(sorted(parts))] = parts.pop(name)
+            parts[chance.choice([*sorted(parts), "x"])] = parts.pop(name)
     return packkit.packed(parts)
 
 

@@ -16,11 +16,11 @@ _LONGEST_HEAD = 400
 _LONGEST_NAME = 80
 
 _TOKEN = re.compile(
-    r"//[^\n]*|/\*(?:.*?\*/|.*)|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])'|[{};]",
+    r"//[^\n]*|/\*(?:.*?\*/|.*)|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])'|[{};()]",
     re.S,
 )
 _TOKEN_QUOTES = re.compile(
-    r"//[^\n]*|/\*(?:.*?\*/|.*)|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|`(?:\\.|[^`\\])*+`?|[{};]",
+    r"//[^\n]*|/\*(?:.*?\*/|.*)|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|`(?:\\.|[^`\\])*+`?|[{};()]",
     re.S,
 )
 _QUOTES = frozenset(("javascript", "typescript", "php", "dart", "groovy", "css", "svelte", "perl", "shell"))
@@ -35,7 +35,11 @@ _TYPE = re.compile(
 )
 _FUNCTION = re.compile(r"\b(?:fn|func|fun|function|def|sub)\s+(?:\([^()]{0,80}\)\s*)?\*?\s*([\w$.?!]+)")
 _ARROW = re.compile(r"\b(?:const|let|var)\s+([\w$]+)\s*=\s*(?:async\s*)?(?:\([^()]{0,200}\)|[\w$]+)\s*=>\s*\Z")
+_ASSIGNED = re.compile(r"([\w$.]+)\s*[=:]\s*(?:async\s+)?function\b\s*\*?\s*[\w$]*\s*\([^()]{0,200}\)\s*\Z")
 _SIGNATURE = re.compile(r"([A-Za-z_~$][\w:~$]*)\s*\((?:[^()]|\([^()]*\)){0,300}\)(?:[^()=;{}]|\([^()]*\)){0,300}\Z")
+_QUIET = re.compile(r"//[^\n]*|/\*(?:.*?\*/|.*)|(?m:^[ \t]*#(?!\[)[^\n]*)|\btemplate\s*<[^{}()]{0,200}?>(?=[^>])", re.S)
+"""What stands before a brace and says nothing about it: comments, directives, parameters of templates."""
+
 _CONTROL = "if for while switch catch return else do try synchronized using lock foreach when match"
 _NO_FUNCTION = frozenset(_CONTROL.split())
 _TYPE_FIRST = frozenset(("c", "c++", "objective-c", "java", "csharp"))
@@ -170,52 +174,88 @@ def _sections(lines: Sequence[str], pattern: re.Pattern[str]) -> list[Definition
 
 @dataclass(slots=True)
 class _Brace:
-    """An open brace: what it defines, if anything, and whether definitions inside are looked for."""
+    """An open brace: what it defines, whether definitions inside are looked for, and how many round ones are open."""
 
     own: Definition | None
     holds: bool
+    round: int
+
+
+class _Braces:
+    """Goes through the marks of a source; ``top`` holds what was found."""
+
+    def __init__(self, text: str, lines: Sequence[str], starts: Sequence[int], language: str) -> None:
+        self.top: list[Definition] = []
+        self._text, self._lines, self._starts = text, lines, starts
+        self._types_stand_first = language in _TYPE_FIRST
+        self._stack: list[_Brace] = []
+        self._boundary = self._floor = self._round = 0
+
+    def take(self, mark: str, place: int) -> None:
+        """The next mark: a brace, a semicolon, or whatever else there is."""
+        if mark == "{":
+            self._open(place)
+        elif mark == "}":
+            self._close(place)
+        elif mark == "(":
+            self._round += 1
+        elif mark == ")":
+            self._round = max(0, self._round - 1)
+        elif mark == ";" and not self._round and not sum(brace.round for brace in self._stack[-1:]):
+            self._boundary = place + 1
+
+    def _open(self, place: int) -> None:
+        """A brace between round ones belongs to what stands there: parameters, or a function that is handed over."""
+        enclosed = self._round + sum(brace.round for brace in self._stack[-1:])
+        own, inside = None, False
+        if not enclosed:
+            if all(brace.holds for brace in self._stack[-1:]):
+                own, inside = _opened(self._text, self._boundary, place, self._types_stand_first)
+            if own is not None:
+                self._define(own)
+            self._boundary = place + 1
+        self._stack.append(_Brace(own, inside, enclosed))
+        self._round = 0
+
+    def _define(self, own: Definition) -> None:
+        line = bisect_right(self._starts, own.first) - 1
+        if self._types_stand_first:
+            line = _with_type(self._lines, line, bisect_right(self._starts, self._boundary) - 1)
+        own.first = max(self._floor, _with_comments(self._lines, line))
+        own.last = len(self._lines)
+        self._floor = line + 1
+        parent = next((brace.own for brace in reversed(self._stack) if brace.own), None)
+        (parent.inner if parent else self.top).append(own)
+
+    def _close(self, place: int) -> None:
+        if not self._stack:
+            return
+        closed = self._stack.pop()
+        self._round = closed.round - sum(brace.round for brace in self._stack[-1:])
+        if not closed.round:
+            self._boundary = place + 1
+        if closed.own is not None:
+            closed.own.last = self._floor = bisect_right(self._starts, place)
 
 
 def _braced(text: str, lines: Sequence[str], starts: Sequence[int], language: str) -> list[Definition]:
     """Definitions of languages with braces: what stands before a brace says what it opens."""
-    top: list[Definition] = []
-    stack: list[_Brace] = []
-    boundary = floor = 0
+    braces = _Braces(text, lines, starts, language)
     for token in (_TOKEN_QUOTES if language in _QUOTES else _TOKEN).finditer(text):
-        mark = token[0]
-        if mark == "{":
-            holds = all(brace.holds for brace in stack[-1:])
-            own, inside = _opened(text, boundary, token.start()) if holds else (None, False)
-            if own is not None:
-                line = bisect_right(starts, own.first) - 1
-                if language in _TYPE_FIRST:
-                    line = _with_type(lines, line, bisect_right(starts, boundary) - 1)
-                own.first = max(floor, _with_comments(lines, line))
-                own.last = len(lines)
-                floor = line + 1
-                parent = next((brace.own for brace in reversed(stack) if brace.own), None)
-                (parent.inner if parent else top).append(own)
-            stack.append(_Brace(own, inside))
-        elif mark == "}" and stack:
-            closed = stack.pop().own
-            if closed is not None:
-                closed.last = bisect_right(starts, token.start())
-                floor = closed.last
-        if mark in ("{", "}", ";"):
-            boundary = token.end()
-    return top
+        braces.take(token[0], token.start())
+    return braces.top
 
 
-def _opened(text: str, boundary: int, brace: int) -> tuple[Definition | None, bool]:
+def _opened(text: str, boundary: int, brace: int, types_stand_first: bool) -> tuple[Definition | None, bool]:
     """What the code before a brace defines, its place in ``first``, and whether it may hold definitions."""
     start = max(boundary, brace - _LONGEST_HEAD)
-    head = text[start:brace]
-    function = _last(_FUNCTION, head) or _ARROW.search(head)
+    head = _QUIET.sub(lambda found: " " * len(found[0]), text[start:brace])
+    function = _last(_FUNCTION, head) or _ARROW.search(head) or _ASSIGNED.search(head)
     if function is not None:
         return Definition(function[1][:_LONGEST_NAME], start + function.start(), 0), False
     kind = _last(_TYPE, head)
-    if kind is not None:
-        name = " ".join((kind[1] or kind[2]).split())
+    if kind is not None and not (types_stand_first and not set("()").isdisjoint(head[kind.end() :])):
+        name = " ".join((kind[1] or kind[2]).split()).rstrip(":")
         return Definition(name[:_LONGEST_NAME], start + kind.start(), 0), True
     signature = _SIGNATURE.search(head)
     if signature is not None and signature[1] not in _NO_FUNCTION:
