@@ -1,6 +1,7 @@
 """The composition root: settings in, use cases with their real parts out. Shared by the command line and the library.
 
-Models are resolved (found and hashed) when an operation needs them and loaded when the first text does.
+Models are resolved (found and hashed) when an operation needs them and loaded when the first text does. What only
+indexing or upkeep needs is imported there: half of the package, which a search need not wait for.
 """
 
 from __future__ import annotations
@@ -9,51 +10,35 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from importlib.resources import files as package_files
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from idc_local import store
 from idc_local.catalogue import EMBEDDER, GENERATOR, Catalogue, ModelFiles
 from idc_local.config import Settings
-from idc_local.doctor import Probes, examine
 from idc_local.embedding import CachedEmbedder, check_embedder, writer_fingerprint
 from idc_local.errors import NothingFound, StoreError
-from idc_local.forecasting import Forecast, forecast
-from idc_local.indexing import IndexOptions, IndexRun
-from idc_local.machine import available_threads, look_around
+from idc_local.machine import available_threads
 from idc_local.memory import MemoryCache, Silent
-from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelineCache, PipelinePorts
 from idc_local.ports import Embedder, GenerationRequest, PassageScorer, Progress, TextGenerator, TokenCounter
 from idc_local.ranking import RankingWeights
-from idc_local.readers import read_source
-from idc_local.readers.isolation import IsolatedReader
 from idc_local.searching import LazyQueries, QueryEncoder, Searcher
-from idc_local.sources import STDIN, check_roots, read_one
-from idc_local.store import Snapshot, Writer, compact, export_index, forget, import_index, repair, verify
-from idc_local.strategies import NEEDS_INTENTS
-from idc_local.types import Check, Chunk, Document, IndexReport, Intent, SourceRecord
-from idc_local.whereabouts import SourceState, check_sources, source_state
+from idc_local.store import Snapshot
+from idc_local.types import Check, Chunk, Document, IndexReport, Intent
+
+if TYPE_CHECKING:
+    from idc_local.forecasting import Forecast
+    from idc_local.indexing import IndexOptions
+    from idc_local.pipeline import ChunkingOptions, CutDocument, PipelineCache, PipelinePorts
+    from idc_local.status import IndexStatus
+    from idc_local.whereabouts import SourceState
 
 NO_MODEL = ModelFiles(name="", role="", main=Path(), sha256={})
 """Stands in where a run has no use for a model."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexStatus:
-    """What an index holds."""
-
-    folder: Path
-    generation: int
-    documents: int
-    chunks: int
-    sentences: int
-    intents: int
-    bytes: int
-    fingerprint: Mapping[str, Any]
-    sources: Mapping[str, SourceRecord]
 
 
 class Runtime:
@@ -138,6 +123,8 @@ class Runtime:
 
         A model that the run cannot need is not even looked for.
         """
+        from idc_local.pipeline import PipelinePorts
+
         embedder = self.embedder_files() if embed else NO_MODEL
         generator = self._files(GENERATOR, self.settings.generator) if intents == "model" else NO_MODEL
         return PipelinePorts(
@@ -161,11 +148,15 @@ class Runtime:
             ModelError: a model that is needed is missing or damaged.
             StoreError: the index is locked, damaged, or of another embedder.
         """
+        from idc_local.indexing import IndexRun
+        from idc_local.readers.isolation import IsolatedReader
+        from idc_local.sources import STDIN, check_roots
+
         check_roots(roots)
         data = sys.stdin.buffer.read() if any(str(root) == STDIN for root in roots) else None
         embedder = self.embedder_files()
         with (
-            Writer.open(self.settings.index, writer_fingerprint(embedder), rebuild=options.rebuild) as writer,
+            store.Writer.open(self.settings.index, writer_fingerprint(embedder), rebuild=options.rebuild) as writer,
             IsolatedReader(max_bytes=options.walk.max_bytes) as reader,
         ):
             ports = self.pipeline_ports(writer, options.intents)
@@ -173,6 +164,9 @@ class Runtime:
 
     def forecast(self, roots: Sequence[Path], options: IndexOptions) -> Forecast:
         """What ``index`` would do, and how long it would take: measured on up to two of the documents."""
+        from idc_local.forecasting import forecast
+        from idc_local.readers.isolation import IsolatedReader
+
         try:
             with Snapshot.open(self.settings.index) as snapshot:
                 known = snapshot.sources()
@@ -183,22 +177,32 @@ class Runtime:
 
     def chunk(self, source: Path, options: IndexOptions, *, explain: bool = False) -> CutDocument:
         """The document in ``source`` cut into chunks, without an index."""
-        return self._chunk(_read_alone(source), options, explain=explain)
+        from idc_local.sources import read_alone
+
+        return self._chunk(read_alone(source), options, explain=explain)
 
     def _chunk(self, document: Document, options: IndexOptions, *, explain: bool = False) -> CutDocument:
+        from idc_local.strategies import NEEDS_INTENTS
+
         chunking = replace(options.chunking, explain=explain)
         intents = options.intents if chunking.strategy in NEEDS_INTENTS else "off"
         return self._cut(document, replace(options, intents=intents), chunking)
 
     def predict(self, source: Path, options: IndexOptions) -> CutDocument:
         """The document in ``source`` with its predicted intents, without an index."""
-        return self._cut(_read_alone(source), options, options.chunking)
+        from idc_local.sources import read_alone
+
+        return self._cut(read_alone(source), options, options.chunking)
 
     def chunk_text(self, text: str, path: str, options: IndexOptions) -> CutDocument:
         """``text`` cut into chunks, read as the suffix of ``path`` says; a lone surrogate is read as ``?``."""
+        from idc_local.readers import read_source
+
         return self._chunk(read_source(text.encode("utf-8", "replace"), path), options)
 
     def _cut(self, document: Document, options: IndexOptions, chunking: ChunkingOptions) -> CutDocument:
+        from idc_local.pipeline import Pipeline
+
         embed = chunking.needs_vectors or options.intents != "off"
         ports = self.pipeline_ports(MemoryCache(), options.intents, embed=embed)
         return Pipeline(chunking, ports).cut(document, options.intents, embed=embed)
@@ -258,24 +262,15 @@ class Runtime:
 
     def status(self) -> IndexStatus:
         """What the index holds."""
-        folder = self.settings.index
-        with Snapshot.open(folder) as snapshot:
-            counts = snapshot.counts
-            return IndexStatus(
-                folder=folder,
-                generation=snapshot.generation,
-                documents=counts["documents"],
-                chunks=counts["chunks"],
-                sentences=counts["sentences"],
-                intents=counts["intents"],
-                bytes=sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
-                fingerprint=snapshot.fingerprint,
-                sources=snapshot.sources(),
-            )
+        from idc_local.status import index_status
+
+        return index_status(self.settings.index)
 
     def verify(self, deep: bool) -> list[Check]:
         """Checks of the index; ``deep`` also looks whether the files that it was made from are as they were."""
-        checks = verify(self.settings.index, deep=deep)
+        from idc_local.whereabouts import check_sources
+
+        checks = store.verify(self.settings.index, deep=deep)
         if deep and all(check.status == "ok" for check in checks):
             with Snapshot.open(self.settings.index) as snapshot:
                 checks.extend(check_sources(snapshot.sources().values()))
@@ -287,6 +282,8 @@ class Runtime:
         Raises:
             NothingFound: the index has no such path.
         """
+        from idc_local.whereabouts import source_state
+
         with Snapshot.open(self.settings.index) as snapshot:
             record = snapshot.sources().get(path)
         if record is None:
@@ -299,7 +296,7 @@ class Runtime:
         Raises:
             NothingFound: the index has no such path.
         """
-        with Writer.open(self.settings.index, self._fingerprint()) as writer:
+        with store.Writer.open(self.settings.index, self._fingerprint()) as writer:
             with Snapshot.open(self.settings.index) as snapshot:
                 # What a run that failed has taken out already is still there for readers.
                 every = {*writer.sources(), *snapshot.sources()}
@@ -313,29 +310,32 @@ class Runtime:
 
     def forget(self, path: str) -> list[Check]:
         """Removes a document and every trace of it, and says what was looked through."""
-        return forget(self.settings.index, path)
+        return store.forget(self.settings.index, path)
 
     def compact(self) -> list[Check]:
         """Gives back the disk space of what was removed."""
-        return compact(self.settings.index)
+        return store.compact(self.settings.index)
 
     def repair(self) -> list[Check]:
         """Takes out what is damaged and makes everything derived anew."""
-        return repair(self.settings.index)
+        return store.repair(self.settings.index)
 
     def export(self, file: Path) -> list[Check]:
         """Writes the whole index to one file."""
-        return export_index(self.settings.index, file)
+        return store.export_index(self.settings.index, file)
 
     def import_from(self, file: Path) -> list[Check]:
         """Makes the index from an exported file; there must be none yet."""
-        return import_index(file, self.settings.index)
+        return store.import_index(file, self.settings.index)
 
     def doctor(self, deep: bool = False, network: bool = False) -> list[Check]:
         """Checks of the installation, the models and the index.
 
         deep: also load both models and try them. network: also try every way off this machine.
         """
+        from idc_local.doctor import Probes, examine
+        from idc_local.machine import look_around
+
         return examine(
             Probes(
                 settings=self.settings,
@@ -357,12 +357,6 @@ class Runtime:
         generator = self._generator(self._files(GENERATOR, self.settings.generator))
         # A shared prefix must hold a token, and some models begin a text with none of their own.
         return generator.generate(prompt[:1], [GenerationRequest(prompt[1:], 0)], max_tokens=16, stop="\n")[0]
-
-
-def _read_alone(source: Path) -> Document:
-    """The document in a file that no index is asked about."""
-    with IsolatedReader() as reader:
-        return read_one(source, reader)
 
 
 def intent_prompt() -> str:

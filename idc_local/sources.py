@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from idc_local.errors import InputError
 from idc_local.ports import DocumentReader, SourceFile
 from idc_local.readers.archives import is_inside
+from idc_local.readers.isolation import IsolatedReader
 from idc_local.readers.kinds import is_archive
 from idc_local.readers.walk import Ignored, WalkOptions, walk
 from idc_local.types import Document, Skip, SourceRecord
@@ -167,6 +168,12 @@ def read_one(source: Path, reader: DocumentReader) -> Document:
     except OSError as error:
         raise InputError(f"{source} cannot be read: {error.strerror}", hint="check the path") from error
     return reader.read(data, str(source))
+
+
+def read_alone(source: Path) -> Document:
+    """The document in a file that no index is asked about, read in a process of its own."""
+    with IsolatedReader() as reader:
+        return read_one(source, reader)
 
 
 def read_file(file: SourceFile, max_bytes: int) -> tuple[bytes, SourceFile]:

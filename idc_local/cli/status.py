@@ -17,7 +17,7 @@ from idc_local.cli.session import Command, Session, examples
 from idc_local.cli.terminal import Screen, safe
 
 if TYPE_CHECKING:
-    from idc_local.runtime import IndexStatus
+    from idc_local.status import IndexStatus
 
 STATUS_COLUMNS = ("index", "generation", "files", "skipped", "documents", "chunks", "sentences", "intents", "bytes")
 SOURCE_COLUMNS = ("state", "encoding", "size", "path", "reason")

@@ -19,7 +19,7 @@ LAYERS: dict[str, int] = {
               c99 cluster strategies""",
         2: """config machine lockdown netguard readers catalogue licences pull adopt unbundle bundle carried datasets
               evalcache sample plots whereabouts backends store""",
-        3: """embedding memory sources prediction pipeline indexing forecasting searching evaluation silence gaps
+        3: """status embedding memory sources prediction pipeline indexing forecasting searching evaluation silence gaps
               doctor""",
         4: "runtime evaluating api",
         5: "cli",
