@@ -248,7 +248,10 @@ def _braced(text: str, lines: Sequence[str], starts: Sequence[int], language: st
 
 def _opened(text: str, boundary: int, brace: int, types_stand_first: bool) -> tuple[Definition | None, bool]:
     """What the code before a brace defines, its place in ``first``, and whether it may hold definitions."""
-    start = max(boundary, brace - _LONGEST_HEAD)
+    start = boundary
+    if brace - _LONGEST_HEAD > boundary:
+        # From the start of a line, lest the rest of a comment is taken for code.
+        start = text.find("\n", brace - _LONGEST_HEAD, brace) + 1 or brace - _LONGEST_HEAD
     head = _QUIET.sub(lambda found: " " * len(found[0]), text[start:brace])
     function = _last(_FUNCTION, head) or _ARROW.search(head) or _ASSIGNED.search(head)
     if function is not None:
