@@ -61,7 +61,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/fuzz", description="Reads damaged files of every format.")
     parser.add_argument("--files", type=int, default=10_000, help="how many (10000)")
     parser.add_argument("--first", type=int, default=0, help="number of the first (0)")
-    parser.add_argument("--seconds", type=float, default=10.0, help="that one file may take (10)")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of processor time that one file may take (10)")
     parser.add_argument("--samples", type=Path, help="folder of further valid files to damage")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -120,7 +120,7 @@ def _work(options: argparse.Namespace) -> None:
     start = 0.0
     for place, number in enumerate(range(options.first, options.first + options.files)):
         name, data = damaged(number, valid)
-        began = time.perf_counter()
+        began = time.process_time()
         what = ""
         try:
             kind = check(data, name)
@@ -128,7 +128,9 @@ def _work(options: argparse.Namespace) -> None:
             kind = "failed"
             frame = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{name}: {type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})"
-        sys.stdout.write(f"{kind} {number} {time.perf_counter() - began:.3f} {' '.join(what.split())}\n")
+        spent = time.process_time() - began
+        kind = "slow" if kind in ("read", "refused") and spent > options.seconds else kind
+        sys.stdout.write(f"{kind} {number} {spent:.3f} {' '.join(what.split())}\n")
         if place == WARM:
             start = _resident()
         elif place > WARM and place % 500 == 0:
@@ -143,7 +145,7 @@ def _resident() -> float:
 
 
 def _table(counts: Mapping[tuple[str, str], int]) -> None:
-    kinds = ("read", "refused", "failed", "hang", "crash")
+    kinds = ("read", "refused", "failed", "slow", "hang", "crash")
     rows: dict[str, Counter[str]] = {}
     for (name, kind), count in counts.items():
         rows.setdefault(name.partition(".")[2], Counter())[kind] += count

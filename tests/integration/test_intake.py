@@ -161,3 +161,29 @@ def test_a_file_that_becomes_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.txt")
     with pytest.raises(InputError, match="not a regular file"):
         read_file(SourceFile("a.txt", tmp_path / "a.txt", 3, 0), 100)
+
+
+def test_a_file_of_a_gigabyte_is_named_and_not_read(docs: Path, kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("huge.txt", "huge.pdf"):
+        (docs / name).touch()
+        os.truncate(docs / name, 1 << 30)
+    (docs / "a.txt").write_text("The pump needs oil.")
+    opened: list[str] = []
+    real = sources.read_file
+
+    def noted(file: SourceFile, limit: int) -> tuple[bytes, SourceFile]:
+        opened.append(file.path)
+        return real(file, limit)
+
+    monkeypatch.setattr("idc_local.indexing.read_file", noted)
+    report = kit.add(docs, options=PLAIN)
+    reason = f"too large: {1 << 30} bytes, the limit is {64 << 20}"
+    assert [(skip.path, skip.reason) for skip in report.skipped] == [("huge.pdf", reason), ("huge.txt", reason)]
+    assert opened == ["a.txt"]
+
+
+def test_a_nul_a_bell_and_a_turned_word_stay_in_the_text(docs: Path, kit: Kit) -> None:
+    text = "The pump\0 needs \x07oil. \u202eyldaed si tI\u202c and \x1b[2J more words follow here."
+    (docs / "odd \x1b[2J.txt").write_text(text)
+    assert kit.add(docs, options=PLAIN).new == 1
+    assert kit.search("pump")[0].chunk.text == text
