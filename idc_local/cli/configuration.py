@@ -40,7 +40,7 @@ def show_command(session: Session) -> None:
     items = settings_items(settings)
 
     def text(screen: Screen) -> Iterator[str]:
-        yield from table_lines(items, COLUMNS)
+        yield from table_lines(items, COLUMNS, screen)
         yield ""
         for file in files:
             yield f"{'read' if Path(file).is_file() else 'not there'}: {safe(file)}"

@@ -30,6 +30,6 @@ def licences_command(session: Session) -> None:
     items = [asdict(entry) for entry in found]
 
     def text(screen: Screen) -> Iterator[str]:
-        yield from table_lines(items, TEXT_COLUMNS)
+        yield from table_lines(items, TEXT_COLUMNS, screen)
 
     session.emit(Result({"licences": items}, items, COLUMNS, text))

@@ -88,7 +88,8 @@ def _emit_statuses(session: Session, statuses: Sequence[ModelStatus]) -> None:
     items = [status_item(status) for status in statuses]
 
     def text(screen: Screen) -> Iterator[str]:
-        yield from table_lines([item | {"size": quantity(item["bytes"], "B")} for item in items], TEXT_COLUMNS)
+        rows = [item | {"size": quantity(item["bytes"], "B")} for item in items]
+        yield from table_lines(rows, TEXT_COLUMNS, screen)
         for item in items:
             if item["state"] != "ok" and (item["default"] or item["state"] == "damaged"):
                 yield f"{safe(item['name'])}: {safe(item['detail'])}. fix: {safe(item['fix'])}"

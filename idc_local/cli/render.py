@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from idc_local.types import Check, Chunk, Hit, Intent
 
 INDENT = "   "
+OFF_SCREEN = Screen()
+BELOW_STATUS = " " * 6
+LEAST_COLUMN = 16
+"""Columns of a screen that are worth wrapping a table's last column to."""
 QUESTIONS_SHOWN = 3
 """Predicted questions that are shown of a hit."""
 
@@ -105,18 +109,27 @@ def cut_lines(cut: Mapping[str, Any], screen: Screen) -> Iterator[str]:
 
 
 def check_lines(checks: Iterable[Check], screen: Screen) -> Iterator[str]:
-    """One line a check; where something is to be done, the command that does it."""
+    """What each check found; where something is to be done, the command that does it, in one piece to copy."""
     for check in checks:
         status = f"{check.status:<4}"
-        yield f"{bold(status, screen) if check.status == 'fail' else status}  {safe(check.name)}: {safe(check.detail)}"
+        first, *rest = lines_of(f"{check.name}: {check.detail}", screen, BELOW_STATUS)
+        yield f"{bold(status, screen) if check.status == 'fail' else status}  {first.removeprefix(BELOW_STATUS)}"
+        yield from rest
         if check.fix and check.status != "ok":
-            yield f"      fix: {safe(check.fix)}"
+            yield f"{BELOW_STATUS}fix: {safe(check.fix)}"
 
 
-def table_lines(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...]) -> Iterator[str]:
-    """Columns side by side, as wide as their widest cell; the last one as it comes."""
+def table_lines(
+    rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...], screen: Screen = OFF_SCREEN
+) -> Iterator[str]:
+    """Columns side by side, as wide as their widest cell; the last one is wrapped where the screen leaves it room."""
     cells = [list(columns), *([safe(cell(row.get(key))) for key in columns] for row in rows)]
     widths = [max(display_width(row[place]) for row in cells) for place in range(len(columns))]
+    indent = sum(widths[:-1]) + 2 * (len(widths) - 1)
+    wraps = 0 < indent <= screen.width - LEAST_COLUMN
     for row in cells:
         padded = [text + " " * (width - display_width(text)) for text, width in zip(row, widths, strict=True)]
-        yield "  ".join(padded).rstrip()
+        head, last = "  ".join([*padded[:-1], ""]), row[-1]
+        first, *rest = list(lines_of(last, screen, " " * indent) if wraps else [" " * indent + last]) or [""]
+        yield (head + first[indent:]).rstrip()
+        yield from rest

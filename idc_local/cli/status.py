@@ -71,7 +71,7 @@ def _lines(item: dict[str, Any], screen: Screen, *, verbose: bool) -> Iterator[s
         yield f"{'':<12}{safe(str(name))}: {safe(cell(value))}"
     if verbose:
         yield ""
-        yield from table_lines(item["sources"], SOURCE_COLUMNS)
+        yield from table_lines(item["sources"], SOURCE_COLUMNS, screen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from idc_local.cli.output import Result, cell, csv_lines, markdown_lines, number, render, to_json
 from idc_local.cli.progress import CLEAR, Reporter, duration, quantity
-from idc_local.cli.render import hit_lines, table_lines
+from idc_local.cli.render import check_lines, hit_lines, table_lines
 from idc_local.cli.terminal import BOLD, RESET, Screen, detect_screen, display_width, fit, lines_of, link, safe, wrap
+from idc_local.types import Check
 from tests.clikit import HITS
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=200)
@@ -269,3 +270,23 @@ def test_durations(seconds: float, text: str) -> None:
 )
 def test_quantities(amount: int, unit: str, text: str) -> None:
     assert quantity(amount, unit) == text
+
+
+def test_the_last_column_wraps_where_there_is_room_for_it() -> None:
+    rows = [{"name": "浮球", "title": "one two three four five six"}, {"name": "x", "title": ""}]
+    assert list(table_lines(rows, ("name", "title"), Screen(24))) == [
+        "name  title",
+        "浮球  one two three four",
+        "      five six",
+        "x",
+    ]
+    assert list(table_lines(rows, ("name", "title"), Screen(20)))[1] == "浮球  one two three four five six"
+
+
+def test_a_check_wraps_but_its_command_stays_in_one_piece() -> None:
+    check = Check("disk of the index", "warn", "0.9 GB free at home", "idc-local compact --index somewhere/else")
+    assert list(check_lines([check], Screen(30))) == [
+        "warn  disk of the index: 0.9",
+        "      GB free at home",
+        "      fix: idc-local compact --index somewhere/else",
+    ]
