@@ -20,6 +20,7 @@ from speed_growth import cost_growth, memory
 from speed_index import chunking, index
 from speed_models import embedding, intents
 from speed_plots import draw
+from speed_report import table
 from speed_search import search
 from speedkit import ROOT, Bench, Result, say
 
@@ -64,6 +65,7 @@ def main() -> None:
         report[name] = json.loads(done.stdout.splitlines()[-1]) | {"rounds": given.rounds, "scale": given.scale}
         place.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         say(f"{name} in {time.monotonic() - began:.0f} s: {json.dumps(report[name])}")
+        (given.out / "speed.md").write_text(table(report), encoding="utf-8")
     draw(report, given.out)
 
 

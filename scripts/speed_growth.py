@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from speedkit import Bench, FreeEmbedder, Result, Seconds, exponent, say, sentence_pieces, timed, timed_command
 
+from idc_local.embedding import CachedEmbedder
 from idc_local.indexing import IndexOptions, IndexRun
-from idc_local.memory import MemoryCache
+from idc_local.memory import MemoryCache, Silent
 from idc_local.store import Writer
 
 MEMORY_BYTES = 50_000_000
@@ -46,25 +47,16 @@ def made_text(sentences: list[str], characters: int, seed: int) -> str:
 
 def index_free(bench: Bench, folder: Path, files: Path) -> Seconds:
     """Indexing files without intents, with vectors that cost nothing: what is left is the package's own work."""
-    embedder: Any = FreeEmbedder()
     real = bench.runtime.pipeline_ports(MemoryCache(), "off")
     fingerprint: dict[str, Any] = {"embedder": "free", "embedder_name": "free", "dimension": FreeEmbedder.dimension}
 
     def run() -> None:
         with Writer.open(folder, fingerprint) as writer:
-            ports = replace(real, embedder=_Counted(embedder), embedder_fingerprint="free", cache=writer)
+            embedder = CachedEmbedder(FreeEmbedder, writer, FreeEmbedder.dimension, Silent())
+            ports = replace(real, embedder=embedder, embedder_fingerprint="free", cache=writer)
             IndexRun(writer, IndexOptions(intents="off"), ports).run([files])
 
     return timed(run)
-
-
-class _Counted:
-    """The free embedder as the pipeline sees one."""
-
-    def __init__(self, embedder: FreeEmbedder) -> None:
-        self.encode_documents = embedder.encode_documents
-        self.encode_queries = embedder.encode_queries
-        self.embedded = 0
 
 
 def cost_growth(bench: Bench) -> Result:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from speedkit import Bench, Result, compared, in_turn, listed, sentence_pieces, timed
+from speedkit import Bench, Result, Seconds, compared, in_turn, listed, sentence_pieces, timed
 
 from idc_local.backends.llama import load_generator
 from idc_local.backends.sampling import Sampling
@@ -67,8 +67,9 @@ def ask(bench: Bench, embedder: Embedder, text: str) -> Asked:
 def intents(bench: Bench) -> Result:
     """Questions of one document: the package's generator against a loop over llama-cpp-python's ``Llama``.
 
-    Both have the same GGUF file, prompt, sampling and threads. ``Llama`` itself keeps the tokens that a prompt shares
-    with the one before, so the examples are evaluated once there too.
+    Both have the same GGUF file, prompt and sampling. The loop runs with the package's threads, and once more with as
+    many as ``Llama`` takes by itself. ``Llama`` keeps the tokens that a prompt shares with the one before, so the
+    examples are evaluated once there too, in the first round; the package is charged with them in its first as well.
     """
     import llama_cpp
 
@@ -77,24 +78,30 @@ def intents(bench: Bench) -> Result:
     asked = ask(bench, embedder, paper_text(bench))
     files = runtime.catalogue().resolve(GENERATOR, None)
     own = load_generator(files, runtime.threads)
-    plain: Any = llama_cpp.Llama(str(files.main), n_ctx=2048, n_threads=runtime.threads, verbose=False)
+    threads: dict[str, Any] = {"plain loop": runtime.threads, "plain loop, its own threads": None}
+    plain: dict[str, Any] = {
+        name: llama_cpp.Llama(str(files.main), n_ctx=2048, n_threads=count, verbose=False)
+        for name, count in threads.items()
+    }
     replies: dict[str, list[str]] = {}
 
     def batched() -> None:
         requests = [GenerationRequest(prompt, seed) for seed, prompt in enumerate(asked.prompts)]
         replies["batched"] = own.generate(asked.prefix, requests, max_tokens=MAX_TOKENS, stop=STOP)
 
-    def loop() -> None:
+    def loop(name: str) -> None:
         settings = {
             "max_tokens": MAX_TOKENS, "stop": [STOP], "temperature": sampling.temperature, "top_k": sampling.top_k,
             "top_p": sampling.top_p, "min_p": sampling.min_p,
         }  # fmt: skip
-        replies["plain loop"] = [
-            plain.create_completion(asked.prefix + prompt, seed=seed, **settings)["choices"][0]["text"]
+        replies[name] = [
+            plain[name].create_completion(asked.prefix + prompt, seed=seed, **settings)["choices"][0]["text"]
             for seed, prompt in enumerate(asked.prompts)
         ]
 
-    times = in_turn({"batched": lambda: timed(batched), "plain loop": lambda: timed(loop)}, bench.rounds)
+    contenders: dict[str, Callable[[], Seconds]] = {"batched": lambda: timed(batched)}
+    contenders |= {name: lambda name=name: timed(lambda: loop(name)) for name in plain}  # type: ignore[misc]
+    times = in_turn(contenders, bench.rounds)
     rows: dict[str, Result] = {}
     for name, answers in replies.items():
         questions, good = asked.round_trip(answers, embedder)
@@ -106,16 +113,19 @@ def intents(bench: Bench) -> Result:
             "questions_a_minute": round(questions / minutes, 1),
             "good_a_minute": round(good / minutes, 1),
         }
-    per_question = {name: rows[name]["questions"] for name in rows}
+    each = {name: per_question(times[name], rows[name]["questions"]) for name in rows}
     return {
         "seconds": listed(times),
         "rows": rows,
-        **{
-            key: round(value * per_question["batched"] / per_question["plain loop"], 2)
-            for key, value in compared(times["batched"], times["plain loop"]).items()
-        },
+        **compared(each["batched"], each["plain loop"]),
+        "ratio_to_own_threads": compared(each["batched"], each["plain loop, its own threads"])["ratio"],
         "mark": 3.0,
     }
+
+
+def per_question(seconds: Seconds, questions: int) -> Seconds:
+    """Seconds for each question."""
+    return Seconds(seconds.wall / max(1, questions), seconds.cpu / max(1, questions))
 
 
 def mixed_texts(bench: Bench, count: int) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from growth import CHUNKS, Corpus, put
-from speedkit import Bench, Result, compared, in_turn, listed, timed_command
+from speedkit import Bench, Result, Seconds, compared, in_turn, listed, timed_command
 
 from idc_local.config import load_settings
 from idc_local.embedding import writer_fingerprint
@@ -42,7 +43,7 @@ def search(bench: Bench) -> Result:
     model = str(bench.runtime.embedder_files().main)
     own = [sys.executable, "-m", "idc_local", "search", QUESTIONS[0], "--index", str(folder)]
     own += ["--models", str(bench.models)]
-    contenders = {
+    contenders: dict[str, Callable[[], Seconds]] = {
         "idc-local search": lambda: timed_command(own),
         "sentence-transformers": lambda: timed_command([sys.executable, "-c", REFERENCE, model, QUESTIONS[0]]),
         "python alone": lambda: timed_command([sys.executable, "-c", "pass"]),

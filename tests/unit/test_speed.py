@@ -1,0 +1,75 @@
+"""What the speed measurements compute themselves: medians in turn, ratios, exponents, the table."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+@pytest.fixture
+def kit(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return importlib.import_module("speedkit")
+
+
+@pytest.fixture
+def report(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return importlib.import_module("speed_report")
+
+
+def test_contenders_take_turns_and_medians_are_kept(kit: Any) -> None:
+    order: list[str] = []
+    walls = {"a": iter([1.0, 9.0, 2.0]), "b": iter([4.0, 5.0, 60.0])}
+
+    def contender(name: str) -> Any:
+        def run() -> Any:
+            order.append(name)
+            return kit.Seconds(next(walls[name]), 0.5)
+
+        return run
+
+    times = kit.in_turn({name: contender(name) for name in walls}, 3)
+    assert order == ["a", "b"] * 3
+    assert times == {"a": kit.Seconds(2.0, 0.5), "b": kit.Seconds(5.0, 0.5)}
+    assert kit.compared(times["a"], times["b"]) == {"ratio": 2.5, "cpu_ratio": 1.0}
+
+
+def test_the_exponent_of_a_power_is_found(kit: Any) -> None:
+    sizes = [1, 10, 100]
+    assert kit.exponent(sizes, [3 * size**1.5 for size in sizes]) == 1.5
+    assert kit.exponent(sizes, [2.0, 20.0, 200.0]) == 1.0
+
+
+def test_free_vectors_depend_on_their_text_alone(kit: Any) -> None:
+    embedder = kit.FreeEmbedder()
+    rows = embedder.encode_documents(["one two three four", "", "one two three four five"])
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(3), abs=1e-3)
+    assert (rows[2] == rows[0]).all()
+    assert (embedder.encode_queries([""])[0] == rows[1]).all()
+    assert rows[0] @ rows[1] < 0.9
+
+
+def test_the_table_says_what_misses(report: Any) -> None:
+    text = report.table(
+        {
+            "embedding": {"ratio": 1.4, "cpu_ratio": 1.9, "mark": 1.8, "scale": 1.0, "rounds": 3},
+            "chunking": {
+                "without_embedding": {"ratios": {"raglite": 30.0}, "cpu_ratios": {"raglite": 31.0}, "mark": 10},
+                "scale": 0.5,
+                "rounds": 1,
+            },
+        }
+    )
+    assert "Sizes: embedding ×1 (3 rounds), chunking ×0.5 (1 rounds)." in text
+    lines = text.splitlines()
+    assert lines[-2:] == [
+        "| texts embedded a second | `SentenceTransformer.encode` | 1.4× | 1.9× | 1.8× | **no** |",
+        "| cutting | raglite | 30× | 31× | 10× | yes |",
+    ]
