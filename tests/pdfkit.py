@@ -42,8 +42,13 @@ class Sheet:
         return self
 
 
-def pdf(*sheets: Sheet, outline: Sequence[tuple[str, int]] = (), extra: str = "") -> bytes:
-    """A file with these pages; ``outline`` holds titles and page indices, ``extra`` goes into the trailer."""
+def pdf(
+    *sheets: Sheet, outline: Sequence[tuple[str, int]] = (), levels: tuple[int, ...] = (), extra: str = ""
+) -> bytes:
+    """A file with these pages; ``outline`` holds titles and page indices, ``levels`` their depths from 1.
+
+    ``extra`` goes into the trailer.
+    """
     objects: list[bytes] = []
 
     def add(body: str | bytes) -> int:
@@ -81,9 +86,12 @@ def pdf(*sheets: Sheet, outline: Sequence[tuple[str, int]] = (), extra: str = ""
     if outline:
         root = add("")
         first = len(objects) + 1
+        depths = levels or (1,) * len(outline)
         for index, (title, page) in enumerate(outline):
-            following = f"/Next {first + index + 1} 0 R" if index + 1 < len(outline) else ""
-            add(f"<< /Title ({title}) /Parent {root} 0 R /Dest [{pages[page]} 0 R /Fit] {following} >>")
+            deeper = f"/First {first + index + 1} 0 R" if depths[index + 1 : index + 2] > (depths[index],) else ""
+            after = next((at for at in range(index + 1, len(depths)) if depths[at] <= depths[index]), 0)
+            following = f"/Next {first + after} 0 R" if after and depths[after] == depths[index] else ""
+            add(f"<< /Title ({title}) /Parent {root} 0 R /Dest [{pages[page]} 0 R /Fit] {following} {deeper} >>")
         objects[root - 1] = f"<< /Type /Outlines /First {first} 0 R /Last {len(objects)} 0 R >>".encode()
         marks = f"/Outlines {root} 0 R"
     objects[catalog - 1] = f"<< /Type /Catalog /Pages {tree} 0 R {marks} >>".encode()

@@ -130,7 +130,7 @@ class Blocks:
             level = self._heads.level(line, above, after, number)
             if level:
                 self._heading(label, line, above, level)
-            elif line.mono:
+            elif line.mono and _is_code(line, above, after, bounds.pitch):
                 self._code(label, line, above)
             else:
                 self._text(label, line, above, bounds)
@@ -251,6 +251,13 @@ def _within(last: _Open, line: Line, short: bool, ended: bool) -> str:
 def _fits(before: Line, line: Line, right: float) -> bool:
     """True where the first word of ``line`` would have fitted behind ``before``."""
     return before.right + 0.75 * line.size + line.lead < right
+
+
+def _is_code(line: Line, above: Line | None, after: Line | None, pitch: float) -> bool:
+    """True for a line of code among others, or set off alone; not for a name that fills a line of running text."""
+    if any(other is not None and other.mono for other in (above, after)):
+        return True
+    return all(other is None or abs(other.base - line.base) > 1.15 * pitch for other in (above, after))
 
 
 def _pitch(lines: Sequence[Line]) -> float:

@@ -54,7 +54,7 @@ class Heads:
 
     def named(self, line: Line) -> bool:
         """True where the outline holds a title that reads like the line."""
-        return bool(_keys(line.text) & self._titles.keys())
+        return any(key in self._titles for key in _keys(line.text))
 
     def level(self, line: Line, above: Line | None, after: Line | None, page: int) -> int:
         """Level 1 to 6 of a line that is a heading, else 0. ``above``, ``after``: its neighbours in the column."""
@@ -88,9 +88,9 @@ class Heads:
         if not self._titles or len(text) > _LONGEST:
             return 0
         for key in _keys(text):
-            for goal, level in self._titles.get(key, ()):
-                if goal == 0 or abs(goal - page) <= 1:
-                    return level
+            near = [(abs(goal - page), level) for goal, level in self._titles.get(key, ()) if goal]
+            if near and min(near)[0] <= 1:
+                return min(near)[1]
         return 0
 
 
@@ -99,9 +99,10 @@ def _step(size: float) -> float:
     return round(2 * size) / 2
 
 
-def _keys(text: str) -> set[str]:
-    """``text`` without marks, with and without a number before it."""
-    return {key for key in (_key(text), _key(_NUMBER.sub("", text, count=1))) if len(key) > 1}
+def _keys(text: str) -> list[str]:
+    """``text`` without marks; then without a number before it as well."""
+    found = dict.fromkeys((_key(text), _key(_NUMBER.sub("", text, count=1))))
+    return [key for key in found if len(key) > 1]
 
 
 def _titles(outline: Iterable[Bookmark]) -> dict[str, list[tuple[int, int]]]:

@@ -105,6 +105,16 @@ def test_the_outline_names_headings_that_look_like_text() -> None:
             if kind == "heading"] == [("1 Care", 1), ("2 Repair", 1)]  # fmt: skip
 
 
+def test_titles_that_differ_in_their_number_alone_keep_their_levels() -> None:
+    titles = [f"Part {number} of it" for number in range(1, 5)]
+    sheet = Sheet()
+    for place, title in enumerate(titles):
+        sheet.at(60, 780 - 100 * place, title, 10, "F2").lines(60, 750 - 100 * place, BODY, "so on.")
+    data = pdf(sheet, outline=tuple((title, 0) for title in titles), levels=(1, 2, 2, 1))
+    document = read_source(data, "pump.pdf")
+    assert [block.level for block in document.blocks if block.kind is BlockKind.HEADING] == [1, 2, 2, 1]
+
+
 def test_turned_text_and_comments_come_after_the_page() -> None:
     sheet = Sheet().lines(60, 700, BODY, "so on.").turned(30, 200, "DRAFT")
     sheet.note = "Ask Ann"
