@@ -202,6 +202,10 @@ class BlockFile:
         self.require_all()
         return memoryview(self._map)
 
+    def plain(self, dtype: str, offset: int) -> npt.NDArray[Any]:
+        """Everything from ``offset`` on as an array, memory-mapped and not checked: ``require`` what is read of it."""
+        return np.frombuffer(self._map, dtype=dtype, offset=offset) if offset < self.size else np.zeros(0, dtype)
+
     def json(self) -> Json:
         """The file's value as JSON."""
         self.require_all()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -87,19 +87,21 @@ class VectorFile:
     """A file of vectors, memory-mapped; blocks of it are checked when they are first used."""
 
     def __init__(self, path: Path, count: int, dimension: int, file: BlockFile) -> None:
-        faiss = _faiss()
+        self.count = count
+        self._path = path
         self._file = file
         self._width = 4 * dimension
         # The values are the end of the file.
         self._offset = file.size - count * self._width
-        file.require(0, max(self._offset, 0))
-        self._index = _read_index(path, count, dimension)
-        self.count = count
-        self._values = (
-            faiss.rev_swig_ptr(self._index.get_xb(), count * dimension).reshape(count, dimension)
-            if count
-            else np.zeros((0, dimension), dtype=np.float32)
-        )
+        if self._offset < 0:
+            raise damaged(path, f"it holds fewer than {count} vectors")
+        self._values: FloatArray = file.plain("<f4", self._offset).reshape(count, dimension)
+
+    @cached_property
+    def _index(self) -> Any:  # noqa: ANN401  # an index of faiss
+        """The same for faiss, which maps the file once more: not before it is needed."""
+        self._file.require(0, self._offset)
+        return _read_index(self._path, self.count, self._width // 4)
 
     def rows(self, positions: IntArray) -> FloatArray:
         """float32 [len(positions), d]: a copy of the vectors at ``positions``."""
@@ -189,7 +191,7 @@ def write_codes(write: Callable[[bytes], object], parts: list[FloatArray], dimen
 def _batches(parts: Sequence[FloatArray]) -> Iterator[FloatArray]:
     """The rows of all parts, at most TURN and a part at a time: each addition to an index of codes copies it."""
     held: list[FloatArray] = []
-    for part in parts:
+    for part in filter(len, parts):
         held.append(part)
         if sum(own.shape[0] for own in held) >= TURN:
             yield np.concatenate(held)

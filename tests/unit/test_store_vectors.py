@@ -84,10 +84,13 @@ def test_what_is_no_vector_file_is_refused(tmp_path: Path) -> None:
     writer.write("x", lambda sink: write_vectors(sink.write, [unit(0, 4, 3)], 3))
     writer.write("y", lambda sink: sink.write(b"nothing of the kind, at some length"))
     folder = BlockFolder(tmp_path, writer.finish())
-    with pytest.raises(StoreCorrupt, match="x is damaged: it holds 4 vectors of 3 values"):
-        opened(folder, "x", 5, 3)
-    with pytest.raises(StoreCorrupt, match="y is damaged"):
-        opened(folder, "y", 5, 3)
+    for count, dimension in ((5, 2), (3, 3)):
+        with pytest.raises(StoreCorrupt, match="x is damaged: it holds 4 vectors of 3 values"):
+            opened(folder, "x", count, dimension).top(unit(1, 1, dimension)[0], 1, None)
+    with pytest.raises(StoreCorrupt, match="x is damaged: it holds fewer than 9 vectors"):
+        opened(folder, "x", 9, 3)
+    with pytest.raises(StoreCorrupt, match="y is damaged: it is no vector index"):
+        opened(folder, "y", 2, 3).top(unit(1, 1, 3)[0], 1, None)
 
 
 def test_only_what_is_read_is_checked_and_all_that_is_read(tmp_path: Path) -> None:
