@@ -218,7 +218,7 @@ def mails(folder: Path) -> Iterator[Result]:
 _CODE = {
     ".py": ("*/lib/python3*/argparse.py", "*/lib/python3*/zipfile.py", "*/lib/python3*/tarfile.py"),
     ".cpp": ("*/libsvm/svm.cpp", "*/liblinear/linear.cpp", "*/data/generate_umath_validation_data.cpp"),
-    ".js": ("*/js/nbagg_mpl.js", "*/_repr_html/estimator.js", "*/model_dump/code.js"),
+    ".js": ("*/npm/lib/base-cmd.js", "*/_repr_html/estimator.js", "*/model_dump/code.js"),
 }
 
 _KINDS = {".py": ("function", "member", "class"), ".js": ("function", "method"), ".cpp": ("function", "class")}
@@ -226,7 +226,9 @@ _KINDS = {".py": ("function", "member", "class"), ".js": ("function", "method"),
 
 def code(folder: Path) -> Iterator[Result]:
     """Real sources."""
+    node = Path(which("npm") or "/nowhere").resolve().parents[1]
     site = [Path(entry) for entry in sys.path if "python3" in entry and Path(entry).is_dir()]
+    site += [node] if (node / "lib").is_dir() else []
     for suffix, patterns in _CODE.items():
         for pattern in patterns:
             name = pattern.rpartition("/")[2]

@@ -7,6 +7,7 @@ real reading process, interrupts that three times, and prints what was found.
 from __future__ import annotations
 
 import os
+import random
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -52,7 +53,7 @@ def _good(number: int) -> tuple[str, bytes]:
 
 
 _BAD: tuple[tuple[str, Callable[[int], bytes], str], ...] = (
-    ("binary.txt", lambda n: bytes([0, 255, 0, n % 256]) * 300, "binary, not text"),
+    ("binary.txt", lambda n: random.Random(n).randbytes(1200), "binary, not text"),
     ("cut.pdf", lambda n: _VALID["a.pdf"][: 40 + n % 7], "damaged"),
     ("cut.docx", lambda n: _VALID["a.docx"][: 300 + n % 50], "damaged"),
     ("empty.pdf", lambda n: b"", "empty"),

@@ -36,8 +36,13 @@ _TYPE = re.compile(
 _FUNCTION = re.compile(r"\b(?:fn|func|fun|function|def|sub)\s+(?:\([^()]{0,80}\)\s*)?\*?\s*([\w$.?!]+)")
 _ARROW = re.compile(r"\b(?:const|let|var)\s+([\w$]+)\s*=\s*(?:async\s*)?(?:\([^()]{0,200}\)|[\w$]+)\s*=>\s*\Z")
 _ASSIGNED = re.compile(r"([\w$.]+)\s*[=:]\s*(?:async\s+)?function\b\s*\*?\s*[\w$]*\s*\([^()]{0,200}\)\s*\Z")
-_SIGNATURE = re.compile(r"([A-Za-z_~$][\w:~$]*)\s*\((?:[^()]|\([^()]*\)){0,300}\)(?:[^()=;{}]|\([^()]*\)){0,300}\Z")
-_QUIET = re.compile(r"//[^\n]*|/\*(?:.*?\*/|.*)|(?m:^[ \t]*#(?!\[)[^\n]*)|\btemplate\s*<[^{}()]{0,200}?>(?=[^>])", re.S)
+_SIGNATURE = re.compile(r"#?([A-Za-z_~$][\w:~$]*)\s*\((?:[^()]|\([^()]*\)){0,300}\)(?:[^()=;{}]|\([^()]*\)){0,300}\Z")
+_QUIET = re.compile(
+    r"//[^\n]*|/\*(?:.*?\*/|.*)"
+    r"|(?m:^[ \t]*#(?:[ \t!]|include|define|if|el|end|pragma|undef|import)[^\n]*)"
+    r"|\btemplate\s*<[^{}()]{0,200}?>(?=[^>])",
+    re.S,
+)
 """What stands before a brace and says nothing about it: comments, directives, parameters of templates."""
 
 _CONTROL = "if for while switch catch return else do try synchronized using lock foreach when match"
