@@ -83,13 +83,17 @@ class Mixed:
     bad: dict[str, str] = field(default_factory=dict)
 
 
-def build(folder: Path, files: int, slow: int) -> Mixed:
-    """``files`` files, a third of them bad, of which ``slow`` ones cost a process or its time limit."""
+def build(folder: Path, files: int, rounds: int, hang: bool) -> Mixed:
+    """``files`` files, a third of them bad; in the first ``rounds`` through all kinds some cost a process each.
+
+    hang: also some that are only ended by their time limit.
+    """
+    every = _BAD if hang else tuple(bad for bad in _BAD if bad[0] != "hang.evil")
     mixed = Mixed(folder)
     folder.mkdir()
     for number in range(files):
         if number % 3 == 2:
-            kinds = _BAD if number // 3 < slow * len(_BAD) else _BAD[:10]
+            kinds = every if number // 3 < rounds * len(every) else every[:10]
             name, make, reason = kinds[number // 3 % len(kinds)]
             path, data = f"{number:03d}-{name}", make(number)
             mixed.bad[path] = reason
@@ -125,7 +129,7 @@ class Interrupted:
 
 def index(mixed: Mixed, kit: Kit, stops: Sequence[int]) -> IndexReport:
     """Indexes the folder, interrupted after each of ``stops`` files and begun again."""
-    allowance = Allowance(seconds=2.0, memory=256 << 20)
+    allowance = Allowance(seconds=10.0, memory=256 << 20)
     with IsolatedReader(allowance, OPTIONS.walk.max_bytes, worker="tests.hostile_worker") as reader:
         for stop in stops:
             kit.reader = Interrupted(reader, stop)
@@ -162,7 +166,7 @@ def main() -> int:
     os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parents[1])
     files = int(sys.argv[1])
     with tempfile.TemporaryDirectory() as place:
-        mixed = build(Path(place) / "docs", files, slow=2)
+        mixed = build(Path(place) / "docs", files, rounds=2, hang=True)
         pieces, whole = Kit(Path(place) / "pieces"), Kit(Path(place) / "whole")
         report = index(mixed, pieces, (files // 5, files // 5, files // 5))
         found = complaints(mixed, pieces, report)

@@ -22,7 +22,7 @@ def hostile(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_good_file_is_indexed_and_every_bad_one_named(tmp_path: Path) -> None:
-    mixed = build(tmp_path / "docs", 48, slow=1)
+    mixed = build(tmp_path / "docs", 48, rounds=1, hang=False)
     kit = Kit(tmp_path / "index")
     report = index(mixed, kit, (10, 10))
     assert complaints(mixed, kit, report) == []
