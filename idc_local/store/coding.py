@@ -24,10 +24,10 @@ CODED = 1 << 16
 MANY = 1 << 16
 """Chunks from which on several threads search: with fewer they would take longer to start."""
 
-CLOSELY = 10
+CLOSELY = 5
 """Rows that are scored exactly for each that is wanted."""
 
-AT_LEAST = 1000
+AT_LEAST = 500
 """Rows that are scored exactly in any case."""
 
 Top = tuple[FloatArray, IntArray]
