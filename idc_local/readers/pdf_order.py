@@ -22,6 +22,7 @@ _MAX_DEPTH = 6
 _LONGEST_RUN = 300
 _MOST_ENDS = 4
 _LONGEST_TABLE = 400
+_LONG_LINE = 25
 _GUTTER = 0.45
 """Least width of a gutter in ems of the body."""
 
@@ -205,8 +206,15 @@ def _is_columns(sides: Sequence[Sequence[Piece]]) -> bool:
     words = [median(_words(piece.text) for piece in side) for side in sides]
     if changes == len(sides) - 1:
         return min(words) >= 2 or min(counts) >= 8
-    fills = [_fill(side) for side in sides]
-    return min(counts) >= 4 and min(words) >= 3 and min(fills) >= 0.6 and not 0.3 < changes / max(counts) < 1.5
+    if min(counts) < 4 or min(words) < 3 or min(map(_fill, sides)) < 0.6:
+        return False
+    share = changes / max(counts)
+    return share <= 0.3 or (share >= 1.5 and min(map(_flow, sides)) >= 0.5)
+
+
+def _flow(side: Sequence[Piece]) -> float:
+    """The share of long lines that begin in the middle of a sentence: most of a running text, few cells."""
+    return sum(piece.text[:1].islower() and len(piece.text) >= _LONG_LINE for piece in side) / len(side)
 
 
 def _words(text: str) -> float:

@@ -69,3 +69,33 @@ def test_blocks_lose_no_letter_and_pages_ascend(sheets: list[list[Piece]]) -> No
     assert offsets == sorted(set(offsets))
     assert [int(label) for _, label in labels] == sorted(int(label) for _, label in labels)
     assert all(first.end <= second.start for first, second in pairwise(raw))
+
+
+def in_rows(cells: list[list[str]]) -> list[Piece]:
+    """Pieces in rows and columns, written row by row."""
+    return [
+        Piece(text, 300.0 * at, 300.0 * at + 5 * len(text), 12.0 * row, 10.0, False, False, 10.0, False, 100 * row + at)
+        for row, line in enumerate(cells)
+        for at, text in enumerate(line)
+    ]
+
+
+def test_cells_of_several_words_are_a_table_when_they_are_written_row_by_row() -> None:
+    cells = [[f"Rotor number {row}", f"Shelf {row} on the left"] for row in range(40)]
+    (region,) = in_order(in_rows(cells), 10.0)
+    assert region.table is not None
+    assert [list(row) for row in region.table.rows] == cells
+
+
+def test_columns_of_running_text_are_told_even_when_their_lines_are_written_in_turn() -> None:
+    left = [
+        "The pump moves water from the lower one",
+        "to the upper tank and back again when it",
+        "is full, which takes some hours and then",
+        "ends with a loud noise that wakes all who",
+        "sleep in the house beside the old mill.",
+    ]
+    right = [line.replace("pump", "cart") for line in left]
+    first, second = in_order(in_rows([list(pair) for pair in zip(left, right, strict=True)]), 10.0)
+    assert [line.text for line in first.lines] == left
+    assert [line.text for line in second.lines] == right
