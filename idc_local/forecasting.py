@@ -5,9 +5,11 @@ Layer 3: takes ports, never prints, writes nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
 from idc_local.errors import InputError
@@ -22,6 +24,8 @@ from idc_local.sources import STDIN, Found, Plan, plan_sources, read_file
 from idc_local.types import IndexedDocument, Skip, SourceRecord
 
 SAMPLES = 2
+LARGEST_SAMPLE = 1 << 18
+"""Bytes of a file that is tried; larger ones would take longer than people wait for a forecast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +127,16 @@ def _in_order(plan: Plan, fates: Iterable[Fate]) -> tuple[Fate, ...]:
 
 
 def _typical(changed: Sequence[Found]) -> list[Found]:
-    """The files next to the median size."""
+    """The files around which half of all bytes lie in smaller ones, none so large that it takes long itself."""
     order = sorted(
         (entry for entry in changed if not is_archive(entry.file.path)),
         key=lambda entry: (entry.file.size, entry.file.path),
     )
-    middle = max(0, (len(order) - SAMPLES + 1) // 2)
-    return order[middle : middle + SAMPLES]
+    small = [entry for entry in order if entry.file.size <= LARGEST_SAMPLE] or order[:SAMPLES]
+    sums = list(accumulate(entry.file.size for entry in small))
+    middle = bisect_left(sums, sums[-1] / 2) if sums else 0
+    first = max(0, min(middle, len(small) - SAMPLES))
+    return small[first : first + SAMPLES]
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,3 +59,15 @@ def test_patterns_of_a_later_run_remove_what_they_leave_out(tmp_path: Path) -> N
     report = kit.add(docs, options=only)
     assert (report.unchanged, report.removed, report.skipped) == (1, 1, ())
     assert kit.add(docs, options=OPTIONS).new == 1
+
+
+def test_time_is_foreseen_from_files_that_hold_most_of_the_bytes(tmp_path: Path) -> None:
+    docs, kit = tmp_path / "docs", Kit(tmp_path / "index")
+    docs.mkdir()
+    for number in range(20):
+        (docs / f"tiny{number:02d}.txt").write_text(f"Tiny {number}.\n")
+    (docs / "large.txt").write_text("The pump needs oil every week.\n" * 200)
+    (docs / "huge.txt").write_text("The lamp is red.\n" * 40_000)
+    seen = kit.forecast(docs, options=OPTIONS)
+    assert seen.new == 22
+    assert set(kit.embedder.texts) == {"The pump needs oil every week.", "Tiny 19."}
