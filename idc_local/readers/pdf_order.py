@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -21,6 +22,8 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _MAX_DEPTH = 6
 _LONGEST_RUN = 300
 _MOST_ENDS = 4
+_CHANCES = 20
+"""Times that columns are looked for in vain in one part of a page."""
 _LONGEST_TABLE = 400
 _LONG_LINE = 25
 _GUTTER = 0.45
@@ -48,12 +51,18 @@ class Region(NamedTuple):
     table: Table | None = None
 
 
-class _Strip(NamedTuple):
-    """Pieces that overlap from top to bottom, apart from all others."""
+@dataclass(slots=True)
+class _Strip:
+    """Pieces that overlap from top to bottom, apart from all others, and the gaps between and beside them."""
 
     pieces: list[Piece]
     top: float
     bottom: float
+    gaps: _Gaps = field(default_factory=list)
+
+    def inner(self, least: float) -> _Gaps:
+        """The gaps between the pieces that are wide enough."""
+        return [(start, end) for start, end in self.gaps[1:-1] if end - start >= least]
 
 
 _Gaps = list[tuple[float, float]]
@@ -87,9 +96,16 @@ def _regions(pieces: list[Piece], body: float, depth: int) -> list[Region]:
     found: list[Region] = []
     plain: list[Piece] = []
     index = 0
+    chances = _CHANCES if depth < _MAX_DEPTH else 0
     while index < len(strips):
-        sides, count = _columns(strips, index, _GUTTER * body) if depth < _MAX_DEPTH else ([], 0)
+        sides, count = _columns(strips, index, _GUTTER * body) if chances else ([], 0)
         if not sides:
+            # Where one row begins no columns the next does not either, unless white space parts the two.
+            chances -= bool(chances and count)
+            last = min(index + count, len(strips)) - 1
+            while index < last and strips[index + 1].top - strips[index].bottom < 0.5 * body:
+                plain += strips[index].pieces
+                index += 1
             plain += strips[index].pieces
             index += 1
             continue
@@ -102,7 +118,7 @@ def _regions(pieces: list[Piece], body: float, depth: int) -> list[Region]:
 
 
 def _columns(strips: Sequence[_Strip], first: int, least: float) -> tuple[list[list[Piece]], int]:
-    """The columns that begin with a strip, and how many strips they take; none where it begins no columns.
+    """The columns that begin with a strip, or none; and how many strips they take, or were looked at.
 
     What follows the columns may have the same gutter by chance: then they end at one of the widest gaps.
     """
@@ -115,14 +131,14 @@ def _columns(strips: Sequence[_Strip], first: int, least: float) -> tuple[list[l
         sides = _sides(part, gutters) if gutters else []
         if len(sides) > 1 and _is_columns(sides):
             return sides, count
-    return [], 0
+    return [], len(run)
 
 
 def _gutters(strips: Sequence[_Strip], least: float) -> _Gaps:
     """The gutters that run through all the strips."""
-    gutters = _inner_gaps(strips[0].pieces, least)
+    gutters = strips[0].inner(least)
     for strip in strips[1:]:
-        gutters = _shared(gutters, _outer_gaps(strip.pieces), least)
+        gutters = _shared(gutters, strip.gaps, least)
     return gutters
 
 
@@ -130,21 +146,22 @@ def _strips(pieces: Sequence[Piece]) -> list[_Strip]:
     strips: list[_Strip] = []
     for piece in sorted(pieces, key=lambda piece: piece.top):
         if strips and piece.top < strips[-1].bottom - 0.1 * piece.size:
-            last = strips[-1]
-            last.pieces.append(piece)
-            strips[-1] = _Strip(last.pieces, last.top, max(last.bottom, piece.bottom))
+            strips[-1].pieces.append(piece)
+            strips[-1].bottom = max(strips[-1].bottom, piece.bottom)
         else:
             strips.append(_Strip([piece], piece.top, piece.bottom))
+    for strip in strips:
+        strip.gaps = _gaps(strip.pieces)
     return strips
 
 
 def _run(strips: Sequence[_Strip], first: int, least: float) -> tuple[list[_Strip], _Gaps]:
     """The strips from ``first`` on that one gutter or more run through, and those gutters."""
-    gutters = _inner_gaps(strips[first].pieces, least)
+    gutters = strips[first].inner(least)
     last = first + 1
     two_sided = last
     while gutters and last < len(strips):
-        shared = _shared(gutters, _outer_gaps(strips[last].pieces), least)
+        shared = _shared(gutters, strips[last].gaps, least)
         if not shared:
             break
         gutters = shared
@@ -166,19 +183,15 @@ def _without_heading(strips: Sequence[_Strip], two_sided: int, last: int) -> int
     return last
 
 
-def _inner_gaps(pieces: Sequence[Piece], least: float) -> _Gaps:
+def _gaps(pieces: Sequence[Piece]) -> _Gaps:
+    """The gaps between pieces from left to right, and without end beside them."""
     gaps = []
-    reach: float | None = None
+    reach = float("-inf")
     for piece in sorted(pieces, key=lambda piece: piece.left):
-        if reach is not None and piece.left - reach >= least:
+        if piece.left > reach:
             gaps.append((reach, piece.left))
-        reach = piece.right if reach is None else max(reach, piece.right)
-    return gaps
-
-
-def _outer_gaps(pieces: Sequence[Piece]) -> _Gaps:
-    left, right = min(piece.left for piece in pieces), max(piece.right for piece in pieces)
-    return [(float("-inf"), left), *_inner_gaps(pieces, 0.0), (right, float("inf"))]
+        reach = max(reach, piece.right)
+    return [*gaps, (reach, float("inf"))]
 
 
 def _shared(ours: _Gaps, theirs: _Gaps, least: float) -> _Gaps:
