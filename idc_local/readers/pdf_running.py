@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from idc_local.readers.pdf_page import Page, Piece
 
 _EDGE_ROWS = 3
 _PLACE = 4.0
-"""Points within which two rows stand at the same height."""
+"""Points by which rows at the same height may differ."""
 _NUMBER = re.compile(r"\d{1,4}|(?=[ivxlc])(?:x[cl]|l?x{0,3})(?:i[xv]|v?i{0,3})")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _DIGITS = re.compile(r"\d+")
@@ -41,20 +40,14 @@ def without_running(pages: Sequence[Page], heads: Heads) -> list[tuple[Piece, ..
         for row in _edges(page)
         if max(piece.size for piece in row.pieces) < 1.3 * heads.body and not heads.leads(row.text, page.number)
     ]
-    repeated = _repeated(rows, len(pages))
-    numbered = _numbered(rows, len(pages))
+    running = _repeated(rows, len(pages)) | _numbered(rows, len(pages))
     gone: dict[int, set[int]] = {}
-    for row in sorted(rows, key=lambda row: row.rank):
-        outer = row.rank == 0 or (row.top, row.rank - 1) in _taken(gone, rows, row.page)
-        if outer and (row in repeated or row in numbered):
+    outer: set[tuple[int, bool, int]] = set()
+    for row in sorted(running, key=lambda row: row.rank):
+        if row.rank == 0 or (row.page, row.top, row.rank - 1) in outer:
+            outer.add((row.page, row.top, row.rank))
             gone.setdefault(row.page, set()).update(piece.order for piece in row.pieces)
     return [tuple(piece for piece in page.pieces if piece.order not in gone.get(page.number, ())) for page in pages]
-
-
-def _taken(gone: dict[int, set[int]], rows: Sequence[_Row], page: int) -> set[tuple[bool, int]]:
-    """Edge and rank of the rows of ``page`` that are gone already."""
-    orders = gone.get(page, set())
-    return {(row.top, row.rank) for row in rows if row.page == page and row.pieces[0].order in orders}
 
 
 def _edges(page: Page) -> Iterator[_Row]:
@@ -88,40 +81,37 @@ def _repeated(rows: Sequence[_Row], pages: int) -> set[_Row]:
     least = 2 if pages <= 3 else 3
     found: set[_Row] = set()
     for group in groups.values():
+        if 2 * sum(row.apart for row in group) <= len(group):
+            continue
+        at: dict[int, set[int]] = {}
         for row in group:
-            alike = {other.page for other in group if abs(other.place - row.place) <= _PLACE}
-            if len(alike) >= least and _is_running(row, group):
-                found.add(row)
+            at.setdefault(_height(row), set()).add(row.page)
+        found.update(row for row in group if sum(len(at.get(_height(row) + step, ())) for step in (-1, 0, 1)) >= least)
     return found
 
 
-def _is_running(row: _Row, group: Sequence[_Row]) -> bool:
-    """True where white space parts the row from the body, on this page or most others."""
-    return sum(other.apart for other in group) * 2 > len(group)
+def _height(row: _Row) -> int:
+    """Rows at the same height of their pages differ by one at most."""
+    return round(row.place / _PLACE)
 
 
 def _numbered(rows: Sequence[_Row], pages: int) -> set[_Row]:
     """Rows that begin or end with the number of their page, counted from anywhere."""
-    offsets = Counter((row.top, number - row.page) for row in rows for number in _numbers(row.text))
-    if not offsets:
-        return set()
+    counted: dict[tuple[bool, int], list[_Row]] = {}
+    for row in rows:
+        for number in _numbers(row.text):
+            counted.setdefault((row.top, number - row.page), []).append(row)
     found: set[_Row] = set()
-    for (top, offset), count in offsets.items():
-        if count < 2 or (count < 0.4 * pages and count < 4):
-            continue
-        for row in rows:
-            fits = row.top == top and row.page + offset in _numbers(row.text)
-            if fits and (_is_number(row) or (row.apart and count > 2)) and len(row.text) < 160:
-                found.add(row)
-    return found | {row for row in rows if _is_number(row) and any(_alike(row, other) for other in found)}
+    for group in counted.values():
+        count = len(group)
+        if count >= 2 and (count >= 0.4 * pages or count >= 4):
+            found.update(row for row in group if len(row.text) < 160 and (_is_number(row) or (row.apart and count > 2)))
+    places = {(row.top, _height(row) + step) for row in found for step in (-1, 0, 1)}
+    return found | {row for row in rows if _is_number(row) and (row.top, _height(row)) in places}
 
 
 def _is_number(row: _Row) -> bool:
     return _NUMBER.fullmatch(row.text.casefold().strip("-–—.|[]() ")) is not None
-
-
-def _alike(row: _Row, other: _Row) -> bool:
-    return row.top == other.top and abs(row.place - other.place) <= _PLACE
 
 
 def _numbers(text: str) -> set[int]:
