@@ -47,12 +47,13 @@ def made_text(sentences: list[str], characters: int, seed: int) -> str:
 
 def index_free(bench: Bench, folder: Path, files: Path) -> Seconds:
     """Indexing files without intents, with vectors that cost nothing: what is left is the package's own work."""
+    free = FreeEmbedder()
     real = bench.runtime.pipeline_ports(MemoryCache(), "off")
-    fingerprint: dict[str, Any] = {"embedder": "free", "embedder_name": "free", "dimension": FreeEmbedder.dimension}
+    fingerprint: dict[str, Any] = {"embedder": "free", "embedder_name": "free", "dimension": free.dimension}
 
     def run() -> None:
         with Writer.open(folder, fingerprint) as writer:
-            embedder = CachedEmbedder(FreeEmbedder, writer, FreeEmbedder.dimension, Silent())
+            embedder = CachedEmbedder(lambda: free, writer, free.dimension, Silent())
             ports = replace(real, embedder=embedder, embedder_fingerprint="free", cache=writer)
             IndexRun(writer, IndexOptions(intents="off"), ports).run([files])
 
