@@ -162,12 +162,7 @@ class Searcher:
         """Rows that pass, bool [size]; None where everything does."""
         if wanted.empty:
             return None
-        snapshot = self._snapshot
-        allowed = np.fromiter(
-            (source_passes(snapshot.paths_of(row), snapshot.media_types[row], wanted) for row in range(snapshot.size)),
-            dtype=np.bool_,
-            count=snapshot.size,
-        )
+        allowed = self._from_sources(wanted)
         for word in wanted.words:
             allowed &= self._holding(word)
         for word in wanted.not_words:
@@ -177,6 +172,14 @@ class Searcher:
         for phrase in wanted.not_phrases:
             allowed &= ~self._holding_phrase(phrase, allowed)
         return allowed
+
+    def _from_sources(self, wanted: Filter) -> BoolArray:
+        """Rows of documents whose paths and type pass, bool [size]."""
+        snapshot = self._snapshot
+        documents = snapshot.documents_of(np.arange(self.size, dtype=np.int64))
+        _, firsts, own = np.unique(documents, return_index=True, return_inverse=True)
+        passing = [source_passes(snapshot.paths_of(row), snapshot.media_types[row], wanted) for row in firsts.tolist()]
+        return np.array(passing, dtype=np.bool_)[own]
 
     def _holding(self, word: str) -> BoolArray:
         """Rows that hold all parts of ``word`` in one of the index's languages, bool [size].
