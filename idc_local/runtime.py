@@ -291,16 +291,19 @@ class Runtime:
         return source_state(record)
 
     def remove(self, path: str) -> int:
-        """Takes sources out of the index: one path, or all below a folder; returns how many.
+        """Takes sources out of the index: one path, or all in a folder or archive; returns how many.
 
         Raises:
             NothingFound: the index has no such path.
         """
+        from idc_local.readers.archives import SEPARATOR
+
         with store.Writer.open(self.settings.index, self._fingerprint()) as writer:
             with Snapshot.open(self.settings.index) as snapshot:
                 # What a run that failed has taken out already is still there for readers.
                 every = {*writer.sources(), *snapshot.sources()}
-            wanted = [known for known in every if known == path or known.startswith(path.rstrip("/") + "/")]
+            below = (path.rstrip("/") + "/", path + SEPARATOR)
+            wanted = [known for known in every if known == path or known.startswith(below)]
             if not wanted:
                 raise NothingFound(f"{path} is not in the index", hint="idc-local status -v lists what is")
             for known in wanted:

@@ -179,7 +179,7 @@ def forget(folder: Path, path: str) -> list[Check]:
 def _doomed(folder: Path, db: Database, path: str) -> _Doomed:
     # What a run that failed has taken out of the database already is still there for readers.
     sources = {**published_sources(folder), **caches.read_sources(folder, db)}
-    below = path.rstrip("/") + "/"
+    below = (path.rstrip("/") + "/", f"{path}!/")  # in a folder, in an archive
     named = [record for record in sources.values() if record.path == path or record.path.startswith(below)]
     if not named:
         raise NothingFound(f"{path} is not in the index", hint="idc-local status -v lists what is")

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -264,3 +265,16 @@ def test_a_citation_can_be_checked_against_its_file(indexed: Call, home: Path) -
     source.unlink()
     (home / "docs" / "moved.md").unlink()
     assert state() == (1, "gone")
+
+
+def test_archives_are_removed_and_forgotten_with_what_is_in_them(call: Call, home: Path) -> None:
+    for name in ("a.zip", "b.zip"):
+        with zipfile.ZipFile(home / "docs" / name, "w") as archive:
+            archive.writestr("valve.txt", f"The valve of {name} leaks.")
+            archive.writestr("in/hose.txt", f"The hose of {name} is new.")
+    result = call("index", "docs", "--intents", "off", "--archives")
+    assert result.stdout.startswith("8 new, "), result.stderr
+    assert call("remove", "a.zip").exit_code == 0
+    assert call("forget", "b.zip").exit_code == 0
+    sources = json.loads(call("status", "-v", "--format", "json").stdout)
+    assert "zip!" not in json.dumps(sources)
