@@ -178,7 +178,8 @@ class Searcher:
         snapshot = self._snapshot
         documents = snapshot.documents_of(np.arange(self.size, dtype=np.int64))
         _, firsts, own = np.unique(documents, return_index=True, return_inverse=True)
-        passing = [source_passes(snapshot.paths_of(row), snapshot.media_types[row], wanted) for row in firsts.tolist()]
+        types = snapshot.media_types
+        passing = [source_passes(snapshot.paths_of(row), types[row], wanted) for row in firsts.tolist()]
         return np.array(passing, dtype=np.bool_)[own]
 
     def _holding(self, word: str) -> BoolArray:
