@@ -9,12 +9,11 @@ from typing import Protocol
 
 from idc_local.types import Chunk, Hit, Query
 
-WELL = 0.72
-"""Evidence of a sentence (its cosine with the question, and the share of the question's terms that it holds) from which
-a question counts as answered. With the default embedder 57 of the sample's 60 questions reach it, and 3 of 75 questions
-that were asked of other texts do."""
+WELL = 0.43
+"""Evidence from which a question counts as answered. With the default embedder 53 of the sample's 60 questions reach it.
+Of 150 questions that were asked of other texts 45 do, 30 of them about agreements, as the sample holds one."""
 LOOKED_AT = 5
-"""Passages of which the best sentence is taken."""
+"""Passages of which the best is taken."""
 
 
 class Answers(Protocol):
@@ -44,4 +43,6 @@ def find_gaps(answers: Answers, queries: Iterable[Query]) -> Iterator[Gap]:
 
 
 def _evidence(hit: Hit) -> float:
-    return 0.0 if math.isnan(hit.explain.sentence) else hit.explain.sentence
+    """Mean of the passage's cosine with the question, and of its best sentence's cosine and share of its terms."""
+    sentence = 0.0 if math.isnan(hit.explain.sentence) else hit.explain.sentence
+    return (hit.explain.dense + sentence) / 2
