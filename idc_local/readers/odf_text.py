@@ -151,7 +151,8 @@ class Story:
                 self._blocks(cell, level, depth + 1)
                 self._end_code()
             return
-        written, notes = [], []
+        written = []
+        notes: list[str] = []
         for row in cells:
             page = self._paging.number
             texts = [self._cell(cell, notes) for cell in row]

@@ -37,7 +37,7 @@ def test_the_suffix_chooses_the_reader(name: str, media_type: str) -> None:
 
 
 def test_every_reader_is_found_and_claims_its_suffixes() -> None:
-    claimed = set()
+    claimed: set[str] = set()
     for name in {entry.module for entry in READERS.values()}:
         reader: Reader = import_module(f"idc_local.readers.{name}").READER
         for suffix in reader.suffixes:
