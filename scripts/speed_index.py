@@ -13,14 +13,16 @@ import numpy as np
 from measuring import peer_inputs
 from peers import PEERS
 from speed_models import paper_text
-from speedkit import Bench, FreeEmbedder, Result, Seconds, in_turn, listed, median, timed, timed_command
+from speedkit import Bench, FreeEmbedder, Result, Seconds, compared, in_turn, listed, median, timed, timed_command
 
 from idc_local.memory import MemoryCache
 from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelinePorts
-from idc_local.types import Document, Limits
+from idc_local.types import Document, Limits, Sentences
 
 CUT_SIZE = 700
 WARM_UP_CHARS = 1500
+OWN, OWN_GIVEN = "idc-local", "idc-local, sentences given"
+SPLITS_ITSELF = ("chonkie-semantic",)
 Ports = Callable[[MemoryCache, str], PipelinePorts]
 
 
@@ -93,43 +95,59 @@ def _free_ports(bench: Bench) -> Ports:
     """Ports like the runtime's whose vectors come for nothing."""
     real = bench.runtime.pipeline_ports(MemoryCache(), "off")
 
+    embedder: Any = FreeEmbedder()
+
     def ports(cache: MemoryCache, _: str) -> PipelinePorts:
-        embedder: Any = FreeEmbedder()
         return replace(real, embedder=embedder, cache=cache)
 
     return ports
 
 
+class GivenSentences(Pipeline):
+    """A pipeline that gets its sentences for nothing, as the peers do."""
+
+    def __init__(self, options: ChunkingOptions, ports: PipelinePorts, cut: Sequence[CutDocument]) -> None:
+        super().__init__(options, ports)
+        self._given = {one.document.id: one.sentences for one in cut}
+
+    def _split(self, document: Document, language: str) -> Sentences:
+        return self._given[document.id]
+
+
 def _cutting(bench: Bench, texts: Sequence[str], ports: Ports) -> Result:
-    """Seconds of the own chunker, which splits sentences itself, and of each peer, which gets them for nothing."""
+    """Seconds of the own chunker, with and without its splitting of sentences, and of each peer.
+
+    chonkie finds ends of sentences by itself, and is compared with the whole; the others get theirs for nothing.
+    """
     options = ChunkingOptions(intents="off", limits=Limits(target_chars=CUT_SIZE))
     split = Pipeline(ChunkingOptions(strategy="fixed"), ports(MemoryCache(), "off"))
 
-    def own(documents: Sequence[Document]) -> None:
-        pipeline = Pipeline(options, ports(MemoryCache(), "off"))
-        for document in documents:
-            pipeline.cut(document, "off", embed=True)
+    def own(pipeline: Pipeline, cut: Sequence[CutDocument]) -> None:
+        for one in cut:
+            pipeline.cut(one.document, "off", embed=True)
 
     def peer(name: str, cut: Sequence[CutDocument]) -> None:
         for given in peer_inputs(ports(MemoryCache(), "off"), cut):
             PEERS[name](given, CUT_SIZE)
 
     def contenders(given: Sequence[str]) -> dict[str, Callable[[], Seconds]]:
-        documents = [bench.split(text)[0] for text in given]
-        cut = [split.cut(document, "off", embed=False) for document in documents]
-        found: dict[str, Callable[[], Seconds]] = {"idc-local": lambda: timed(lambda: own(documents))}
+        cut = [split.cut(bench.split(text)[0], "off", embed=False) for text in given]
+        found: dict[str, Callable[[], Seconds]] = {
+            OWN: lambda: timed(lambda: own(Pipeline(options, ports(MemoryCache(), "off")), cut)),
+            OWN_GIVEN: lambda: timed(lambda: own(GivenSentences(options, ports(MemoryCache(), "off"), cut), cut)),
+        }
         peers = {name: lambda name=name: timed(lambda: peer(name, cut)) for name in _installed()}
         return found | peers
 
     in_turn(contenders([texts[0][:WARM_UP_CHARS]]), 1)
     times = in_turn(contenders(texts), bench.rounds)
-    mine = times["idc-local"]
+    ratios = {name: compared(times[OWN if name in SPLITS_ITSELF else OWN_GIVEN], times[name]) for name in _installed()}
     return {
         "characters": sum(map(len, texts)),
         "documents": len(texts),
         "seconds": listed(times),
-        "ratios": {name: round(one.wall / mine.wall, 2) for name, one in times.items() if one is not mine},
-        "cpu_ratios": {name: round(one.cpu / mine.cpu, 2) for name, one in times.items() if one is not mine},
+        "ratios": {name: found["ratio"] for name, found in ratios.items()},
+        "cpu_ratios": {name: found["cpu_ratio"] for name, found in ratios.items()},
     }
 
 
