@@ -8,7 +8,7 @@ from typing import Any
 
 from speedkit import Result
 
-from idc_local.plots import PALETTE, Plot, PlotLine, Point, draw_plots
+from idc_local.plots import MARKERS, PALETTE
 
 STAGES = ("intents", "embedding", "sentences", "terms", "segmentation")
 
@@ -19,21 +19,29 @@ def draw(report: Result, out: Path) -> None:
     if "index" in report:
         _picture(out / "speed-stages", lambda axes: _stages(axes, report["index"]), (9, 3))
     if "growth" in report:
-        lines = [
-            PlotLine(
-                f"{name}: exponent {curve['exponent']}",
-                tuple(Point(x, y, y, y) for x, y in zip(curve["times"], curve["cpu_seconds"], strict=True)),
-                band=False,
-            )
-            for name, curve in report["growth"].items()
-            if isinstance(curve, dict)
-        ]
-        draw_plots([_growth(tuple(lines))], out)
+        _picture(out / "speed-growth", lambda axes: _growth(axes, report["growth"]), (9, 4.5))
 
 
-def _growth(lines: tuple[PlotLine, ...]) -> Plot:
-    title = "Indexing without models: cost by amount of text"
-    return Plot("speed-growth", title, "amount of text (1 = 40 kB)", "processor seconds", lines, x_log=True)
+def _growth(axes: Any, section: Result) -> None:  # noqa: ANN401 - matplotlib is imported late
+    for number, name in enumerate(("documents", "length")):
+        curve = section[name]
+        axes.plot(
+            curve["characters"],
+            curve["cpu_seconds"],
+            color=PALETTE[number],
+            marker=MARKERS[number],
+            label=f"{name}: last step's exponent {curve['exponent_of_last_step']:.2f}",
+        )
+    sizes, costs = section["length"]["characters"], section["length"]["cpu_seconds"]
+    straight = [costs[0] * size / sizes[0] for size in sizes]
+    axes.plot(sizes, straight, color="#7F7F7F", linestyle="--", label="in line with the text (exponent 1)")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("characters of text (logarithmic)")
+    axes.set_ylabel("processor seconds (logarithmic)")
+    axes.set_title("Indexing without models: cost by amount of text", loc="left", fontsize=12)
+    axes.grid(visible=True, color="#dddddd", linewidth=0.8)
+    axes.legend(loc="upper left", frameon=False)
 
 
 def _picture(place: Path, fill: Callable[[Any], None], size: tuple[float, float]) -> None:
@@ -64,20 +72,22 @@ def ratio_rows(report: Result) -> list[tuple[str, float, float]]:
     return rows
 
 
-def _ratios(axes: Any, report: Result) -> None:  # noqa: ANN401 - matplotlib is imported late
+def _ratios(axes: Any, report: Result) -> None:  # noqa: ANN401
     rows = ratio_rows(report)[::-1]
     places = range(len(rows))
     axes.barh(places, [ratio for _, ratio, _ in rows], color=PALETTE[0], height=0.6, label="measured")
     axes.scatter([mark for _, _, mark in rows], places, color=PALETTE[1], marker="D", zorder=3, label="aimed at")
     for place, (_, ratio, _) in zip(places, rows, strict=True):
-        axes.annotate(f"{ratio:.1f}×", (ratio, place), xytext=(5, 0), textcoords="offset points", va="center")
+        axes.text(1.02, place, f"{ratio:.1f}×", transform=axes.get_yaxis_transform(), va="center")
     axes.set_yticks(list(places), [name for name, _, _ in rows])
     axes.set_xscale("log")
     axes.set_xlabel("times as fast as the reference (logarithmic)")
     axes.set_title("Speed, as ratios to references measured in the same run", loc="left", fontsize=12)
     axes.grid(visible=True, axis="x", color="#dddddd", linewidth=0.8)
     axes.set_axisbelow(True)
-    axes.legend(loc="lower right", frameon=False)
+    axes.axvline(1, color="#000000", linewidth=1)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}×")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
 
 
 def _stages(axes: Any, section: Result) -> None:  # noqa: ANN401
