@@ -240,9 +240,7 @@ def registered(folder: Path) -> Iterator[ModelSpec]:
     except (FileNotFoundError, NotADirectoryError):
         return
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(
-            f"{path} cannot be used ({error})", hint=f"mv {path} {path}.broken"
-        ) from None
+        raise ModelError(f"{path} cannot be used ({error})", hint=f"mv {path} {path}.broken") from None
     yield from specs
 
 
