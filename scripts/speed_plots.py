@@ -15,7 +15,8 @@ STAGES = ("intents", "embedding", "sentences", "terms", "segmentation")
 
 def draw(report: Result, out: Path) -> None:
     """Draws what the report holds."""
-    _picture(out / "speed-ratios", lambda axes: _ratios(axes, report), (9, 4.5))
+    if ratio_rows(report):
+        _picture(out / "speed-ratios", lambda axes: _ratios(axes, report), (9, 4.5))
     if "index" in report:
         _picture(out / "speed-stages", lambda axes: _stages(axes, report["index"]), (9, 3))
     if "growth" in report:
