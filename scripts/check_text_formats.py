@@ -111,6 +111,17 @@ def _under(document: Document, text: str, path: tuple[str, ...]) -> bool:
 # ---- tables and records: sqlite3 and jq write them
 
 
+TABLES = {
+    "comma.csv": ".mode csv",
+    "semicolon.csv": ".mode csv\n.separator ; \\r\\n",
+    "bar.csv": ".mode csv\n.separator | \\n",
+    "tabs.tsv": ".mode csv\n.separator \\t \\n",
+    "tabs-crlf.tsv": ".mode csv\n.separator \\t \\r\\n",
+    "tabs.tab": ".mode csv\n.separator \\t \\n",
+}
+"""File to how sqlite3 writes it."""
+
+
 def table_rows() -> list[tuple[str, ...]]:
     """Rows with everything that has to be quoted."""
     odd = (
@@ -126,13 +137,12 @@ def table_rows() -> list[tuple[str, ...]]:
 
 
 def tables(folder: Path) -> Iterator[Result]:
-    """One table, written with three delimiters."""
+    """One table, written with four delimiters and two ends of lines."""
     source = folder / "source.csv"
     rows = [("key", "words", "number", "note"), *table_rows()]
     with source.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)
-    for name, settings in (("comma.csv", ".mode csv"), ("semicolon.csv", ".mode csv\n.separator ; \\r\\n"), ("tabs.tsv",
-                           ".mode csv\n.separator \\t \\n")):  # fmt: skip
+    for name, settings in TABLES.items():
         script = f".import --csv {source} t\n{settings}\n.headers on\nselect * from t;\n"
         target = folder / name
         target.write_text(run("sqlite3", ":memory:", stdin=script), encoding="utf-8", newline="")
