@@ -15,6 +15,8 @@ import numpy as np
 from idc_local.terms import query_terms
 from idc_local.types import FloatArray
 
+MOST_CHARS = 8000
+"""Characters of a query that are looked at: beyond, it is a document, not a question."""
 CONTENT_TERMS = 3
 """Distinct terms that a clause needs to ask by itself; with fewer, the clause before it asks too."""
 SHORT_CLAUSE = 12
@@ -47,6 +49,7 @@ def parse_query(text: str, languages: Sequence[str]) -> ParsedQuery:
     >>> parsed.terms
     {'cellar': 0.2, 'pump': 0.2, 'alarm': 1.0, 'sound': 1.0, 'float': 1.0, 'stick': 1.0}
     """
+    text = text[:MOST_CHARS]
     clauses = split_clauses(text)
     first = _first_asking(clauses, languages)
     asking = query_terms(" ".join(clauses[first:]), languages)

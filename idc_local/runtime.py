@@ -254,9 +254,9 @@ class Runtime:
             return snapshot.chunks([snapshot.find(identifier)])[0]
 
     def document_text(self, document_id: str) -> str:
-        """Extracted text of a document."""
+        """Extracted text of the document whose id begins with ``document_id``."""
         with Snapshot.open(self.settings.index) as snapshot:
-            return snapshot.document_text(document_id)
+            return snapshot.document_text(snapshot.find_document(document_id))
 
     # ---- looking after an index
 

@@ -21,7 +21,7 @@ from idc_local.cli.output import Result, render, write
 from idc_local.cli.progress import Quiet, Reporter
 from idc_local.cli.terminal import Screen, detect_screen, safe
 from idc_local.config import FORMATS, Settings, load_settings
-from idc_local.errors import ConfigError, NetworkBlocked
+from idc_local.errors import ConfigError, IdcError, NetworkBlocked
 from idc_local.machine import available_threads
 from idc_local.netguard import NetworkLog, guard
 
@@ -221,6 +221,9 @@ class Command(click.Command):
             ctx.params = {"session": session} | ({"options": self._options(**own)} if self._options else {})
             try:
                 return super().invoke(ctx)
+            except IdcError as error:
+                _name_index(error, session.settings)
+                raise
             finally:
                 session.close()
                 _tell(session, log, app.early)
@@ -251,6 +254,14 @@ class Command(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def _name_index(error: IdcError, settings: Settings) -> None:
+    """Adds the index to a command that a hint names, where it was given by a flag and the hint leaves it out."""
+    about_index = error.hint.startswith(("idc-local repair", "idc-local index PATH", "idc-local status"))
+    if about_index and settings.origins.get("index") == "--index" and "--index" not in error.hint:
+        command, *rest = error.hint.split(" lists ", 1)
+        error.hint = " lists ".join([f"{command} --index {settings.index}", *rest])
 
 
 def _tell(session: Session, log: NetworkLog, early: NetworkLog | None) -> None:

@@ -197,6 +197,10 @@ def _declared(data: bytes, declared: str) -> Decoded | None:
     return None if text is None else Decoded(text, codec)
 
 
+_MIXED = re.compile(r"[A-Za-z][\u0370-\u07ff]|[\u0370-\u07ff][A-Za-z]")
+"""A Latin letter beside a Greek, Cyrillic, Hebrew or Arabic one: no word of any language."""
+
+
 def _guessed(data: bytes) -> Decoded | None:
     sample = _sample(data)
     latin = sorted(
@@ -205,9 +209,11 @@ def _guessed(data: bytes) -> Decoded | None:
     )
     candidates = [codec for score, _, codec in latin if score >= 0.9]
     best = from_bytes(sample, cp_isolation=_OTHER_CODECS, enable_fallback=False).best()
+    likely = [codec for score, _, codec in latin if 0.5 <= score < 0.9]
     if best is not None:
-        candidates.append(best.encoding)
-    candidates += [codec for score, _, codec in latin if 0.5 <= score < 0.9]
+        mixed = bool(likely) and _MIXED.search(sample.decode(best.encoding, "replace")) is not None
+        likely.insert(len(likely) if mixed else 0, best.encoding)
+    candidates += likely
     for codec in candidates:
         text = _strict(data, codec)
         if text is not None:

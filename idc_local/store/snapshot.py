@@ -238,6 +238,21 @@ class Snapshot(Rows):
             raise damaged(segment.folder, "a chunk is not where it should be")
         return found
 
+    def find_document(self, identifier: str) -> str:
+        """The id of the document that ``identifier`` begins.
+
+        Raises:
+            NothingFound: no document's id, or several, begin like that.
+        """
+        if self._documents.find(identifier) is not None:
+            return identifier
+        every = {record.document_id for record in self.sources().values() if record.document_id}
+        found = sorted(name for name in every if identifier and name.startswith(identifier))
+        if len(found) == 1:
+            return found[0]
+        what = f"{len(found)} documents have an id that begins with" if found else "no document has the id"
+        raise NothingFound(f"{what} {identifier}", hint="idc-local status -v --format json lists documents")
+
     def document(self, document_id: str) -> Document:
         """A document with text and blocks, under its first path.
 
@@ -246,7 +261,9 @@ class Snapshot(Rows):
         """
         number = self._documents.find(document_id)
         if number is None:
-            raise NothingFound(f"no document has the id {document_id}", hint="idc-local status -v lists documents")
+            raise NothingFound(
+                f"no document has the id {document_id}", hint="idc-local status -v --format json lists documents"
+            )
         edition = self._documents.edition(number)
         with sql_errors(self._folder):
             text = decode_text(read_part(self._folder, self._db, edition, "text"))

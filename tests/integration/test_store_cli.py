@@ -75,6 +75,24 @@ def test_verify_reports_sources_that_are_not_as_they_were_and_does_not_fail(call
     assert "sources" not in call("verify").stdout
 
 
+def test_hints_name_the_index_that_was_given(call: Call, tmp_path: Path) -> None:
+    shutil.copytree(tmp_path / ".idc", tmp_path / "other")
+    shutil.rmtree(tmp_path / "other" / "generations")
+    failed = call("search", "pump", "--index", "other")
+    assert failed.exit_code == 4
+    assert failed.stderr.endswith(" hint: idc-local repair --index other\n")
+    assert call("repair", "--index", "other").exit_code == 0
+    assert answers(call, "other") == answers(call)
+
+
+def test_a_document_is_shown_by_the_beginning_of_its_id(call: Call) -> None:
+    (hit,) = json.loads(call("search", "Who is the landlord?", "-k", "1", "--format", "json").stdout)["hits"]
+    whole = call("show", hit["document_id"], "--document")
+    assert "Elm Street" in whole.stdout
+    assert call("show", hit["document_id"][:8], "--document").stdout == whole.stdout
+    assert call("show", "f" * 63, "--document").exit_code == 1
+
+
 def test_repair_mends_what_verify_names(call: Call, tmp_path: Path) -> None:
     before = answers(call)
     victims = [

@@ -68,3 +68,9 @@ def test_any_text_can_be_asked(text: str) -> None:
     assert parsed.texts[0] == text
     assert all(weight in (0.2, 1.0) for weight in parsed.terms.values())
     assert query_vector(parsed, encode) == pytest.approx([0.6, 0.8], abs=1e-6)
+
+
+def test_only_the_beginning_of_a_document_is_looked_at() -> None:
+    parsed = parse_query("pump " * 2000 + "oil", ["en"])
+    assert len(parsed.texts[0]) == 8000
+    assert parsed.terms == {"pump": 1.0}

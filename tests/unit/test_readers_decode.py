@@ -151,3 +151,8 @@ def test_utf8_is_returned_unchanged(text: str) -> None:
     odd = sum(1 for char in text if (ord(char) < 32 and char not in "\t\n\v\f\r\x1b") or char == "\x7f")
     if odd == 0 and not data.startswith((b"\xef\xbb\xbf", b"%PDF-", b"PK", b"GIF8", b"BZh", b"GGUF", b"OggS", b"ID3")):
         assert decode(data, "f").text == text
+
+
+def test_words_of_several_languages_are_not_taken_for_another_script() -> None:
+    text = "Café Straße über Ökonomie naïve.\n"
+    assert decode(text.encode("latin-1"), "f").text == text
