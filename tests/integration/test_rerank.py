@@ -78,13 +78,3 @@ def test_the_model_is_asked_once_about_the_passages_under_their_headings(index: 
     chunk = found[0].chunk
     assert f"Passage: {chunk.heading}\n{chunk.text.strip()}\n\nQuestion:" in prompts
     assert found[0].chunk == hits(index, None, 1)[0].chunk
-
-
-def test_more_hits_are_given_than_the_lists_offer_by_themselves(tmp_path: Path) -> None:
-    folder = tmp_path / "many"
-    folder.mkdir()
-    for number in range(130):
-        (folder / f"{number:03}.txt").write_text(f"The pump number {number} presses water up a hill.\n")
-    Kit(tmp_path / "large").add(folder)
-    found = hits(tmp_path / "large", None, 1000)
-    assert len({hit.chunk.id for hit in found}) == 130
