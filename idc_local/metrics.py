@@ -15,12 +15,9 @@ from math import log2
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from idc_local.errors import InputError
 from idc_local.types import Span
-
-Values = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,7 +256,7 @@ class Runtime:
     def document_text(self, document_id: str) -> str:
         """Extracted text of the document whose id begins with ``document_id``."""
         with Snapshot.open(self.settings.index) as snapshot:
-            return snapshot.document_text(snapshot.find_document(document_id))
+            return snapshot.document_text(document_id)
 
     # ---- looking after an index
 

@@ -180,9 +180,7 @@ class LlamaGenerator:
         wanted = self._tokenise(continuation, special=False)[:BATCH]
         found = []
         for prompt in prompts:
-            tokens = self._tokenise(prompt, special=False, begins=True)
-            if len(tokens) > PASSAGE:
-                tokens = tokens[: PASSAGE - TAIL] + tokens[-TAIL:]
+            tokens = _shortened(self._tokenise(prompt, special=False, begins=True), PASSAGE)
             found.append(self._likelihood(tokens, wanted) if wanted and tokens else 0.0)
         return np.array(found, dtype=np.float32)
 
@@ -202,13 +200,10 @@ class LlamaGenerator:
 
     def _fill(self, tokens: Sequence[int], part: range, asked: int) -> None:
         """Evaluates a part of ``tokens`` as sequence 1; from the place ``asked`` on with what may follow."""
-        batch = self._native.batch
-        for filled, place in enumerate(part):
-            batch.token[filled], batch.pos[filled] = tokens[place], place
-            batch.n_seq_id[filled], batch.seq_id[filled][0] = 1, 1
-            batch.logits[filled] = int(place >= asked)
-        batch.n_tokens = len(part)
-        self._decode()
+        for cell, place in enumerate(part):
+            self._put(cell, tokens[place], place, 1)
+            self._native.batch.logits[cell] = int(place >= asked)
+        self._decode(len(part))
 
     def _hold(self, prefix: str) -> None:
         """Evaluates the prefix as sequence 0, unless it is held already."""
@@ -229,10 +224,8 @@ class LlamaGenerator:
         tokens = self._tokenise(request.prompt, special=False)
         if room <= TAIL:
             raise ModelError(f"{max_tokens} tokens a completion leave no room for a prompt", hint="ask for fewer")
-        if len(tokens) > room:
-            tokens = tokens[: room - TAIL] + tokens[-TAIL:]
         self._api.llama_memory_seq_cp(self._native.memory, 0, slot, -1, -1)
-        return _Running(index, slot, tokens, self._prefix_length, np.random.default_rng(request.seed))
+        return _Running(index, slot, _shortened(tokens, room), self._prefix_length, np.random.default_rng(request.seed))
 
     def _step(self, running: Sequence[_Running]) -> list[tuple[_Running, int]]:
         """Evaluates pending tokens of all sequences, as many as fit, and draws a token where none is left pending."""
@@ -242,22 +235,27 @@ class LlamaGenerator:
         for one in sorted(running, key=lambda entry: len(entry.pending)):
             taken = one.pending[: BATCH - filled]
             for token in taken:
-                batch.token[filled] = token
-                batch.pos[filled] = one.position
-                batch.n_seq_id[filled] = 1
-                batch.seq_id[filled][0] = one.slot
-                batch.logits[filled] = 0
+                self._put(filled, token, one.position, one.slot)
                 one.position += 1
                 filled += 1
             del one.pending[: len(taken)]
             if taken and not one.pending:
                 batch.logits[filled - 1] = 1
                 ready.append((one, filled - 1))
-        batch.n_tokens = filled
-        self._decode()
+        self._decode(filled)
         return [(one, self._draw(one, place)) for one, place in ready if one.slot]
 
-    def _decode(self) -> None:
+    def _put(self, cell: int, token: int, position: int, slot: int) -> None:
+        """Puts a token into the batch, as one that nothing is asked after."""
+        batch = self._native.batch
+        batch.token[cell] = token
+        batch.pos[cell] = position
+        batch.n_seq_id[cell] = 1
+        batch.seq_id[cell][0] = slot
+        batch.logits[cell] = 0
+
+    def _decode(self, cells: int) -> None:
+        self._native.batch.n_tokens = cells
         failed = self._api.llama_decode(self._native.context, self._native.batch)
         if failed:
             self._prefix_length = 0
@@ -295,6 +293,11 @@ class LlamaGenerator:
             length = self._api.llama_token_to_piece(self._native.vocabulary, token, buffer, 256, 0, False)
             self._pieces[token] = buffer.raw[: max(0, length)]
         return self._pieces[token]
+
+
+def _shortened(tokens: list[int], most: int) -> list[int]:
+    """At most so many tokens: of more, the first ones and the cue at the end."""
+    return tokens if len(tokens) <= most else tokens[: most - TAIL] + tokens[-TAIL:]
 
 
 def _log_probability(logits: FloatArray, token: int) -> float:

@@ -260,8 +260,8 @@ def _name_index(error: IdcError, settings: Settings) -> None:
     """Adds the index to a command that a hint names, where it was given by a flag and the hint leaves it out."""
     about_index = error.hint.startswith(("idc-local repair", "idc-local index PATH", "idc-local status"))
     if about_index and settings.origins.get("index") == "--index" and "--index" not in error.hint:
-        command, *rest = error.hint.split(" lists ", 1)
-        error.hint = " lists ".join([f"{command} --index {settings.index}", *rest])
+        command, lists, what = error.hint.partition(" lists ")
+        error.hint = f"{command} --index {settings.index}{lists}{what}"
 
 
 def _tell(session: Session, log: NetworkLog, early: NetworkLog | None) -> None:

@@ -238,37 +238,30 @@ class Snapshot(Rows):
             raise damaged(segment.folder, "a chunk is not where it should be")
         return found
 
-    def find_document(self, identifier: str) -> str:
-        """The id of the document that ``identifier`` begins.
+    def document(self, document_id: str) -> Document:
+        """The document whose id begins with ``document_id``, with text and blocks, under its first path.
 
         Raises:
             NothingFound: no document's id, or several, begin like that.
         """
-        if self._documents.find(identifier) is not None:
-            return identifier
-        every = {record.document_id for record in self.sources().values() if record.document_id}
-        found = sorted(name for name in every if identifier and name.startswith(identifier))
-        if len(found) == 1:
-            return found[0]
-        what = f"{len(found)} documents have an id that begins with" if found else "no document has the id"
-        raise NothingFound(f"{what} {identifier}", hint="idc-local status -v --format json lists documents")
-
-    def document(self, document_id: str) -> Document:
-        """A document with text and blocks, under its first path.
-
-        Raises:
-            NothingFound: the generation does not hold it.
-        """
-        number = self._documents.find(document_id)
-        if number is None:
-            raise NothingFound(
-                f"no document has the id {document_id}", hint="idc-local status -v --format json lists documents"
-            )
+        number = self._number_of(document_id)
         edition = self._documents.edition(number)
         with sql_errors(self._folder):
             text = decode_text(read_part(self._folder, self._db, edition, "text"))
             found = decode_document(read_part(self._folder, self._db, edition, "document"), text)
         return replace(found, path=self._documents.paths(number)[0])
+
+    def _number_of(self, prefix: str) -> int:
+        number = self._documents.find(prefix)
+        if number is not None:
+            return number
+        ids = {record.document_id for record in self.sources().values() if record.document_id}
+        matching = [known for known in ids if prefix and known.startswith(prefix)]
+        number = self._documents.find(matching[0]) if len(matching) == 1 else None
+        if number is None:
+            what = f"{len(matching)} documents have an id that begins with" if matching else "no document has the id"
+            raise NothingFound(f"{what} {prefix}", hint="idc-local status -v --format json lists documents")
+        return number
 
     def document_text(self, document_id: str) -> str:
         """The extracted text of a document."""
