@@ -8,12 +8,10 @@ unless a source file changed.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from bench_peers import measure_seconds
@@ -22,15 +20,15 @@ from measuring import ROOT, Bench, Measured, join, kept, measure, open_bench, pr
 from objective import objective_plot, objective_rows
 from peers import PEERS
 from shipped import rival_rows
+from tables import BY_SET, rounded, write_grid, write_json, write_table
 
-from idc_local.cli.evaluate import flat
 from idc_local.cli.output import markdown_lines
 from idc_local.config import default_cache_folder
 from idc_local.datasets import load_dataset
 from idc_local.evaluation.grid import Configuration, EvaluationOptions, Grid, evaluate_strategies, facts_of
 from idc_local.evaluation.pictures import build_plots
 from idc_local.evaluation.prepare import PreparedSet
-from idc_local.evaluation.report import MACRO, build_lines, report_value
+from idc_local.evaluation.report import build_lines
 from idc_local.plots import draw_plots
 from idc_local.segment import StrategyOptions
 from idc_local.strategies import STRATEGIES
@@ -44,13 +42,6 @@ INTENT_BOOST, INTENT_CUT = 0.1, 0.25
 """Weights of intents in the tables that ask what they add."""
 LONG, LONG_SIZES = Limits(max_chars=4000, max_tokens=1024), (1000, 1600, 2600)
 """Limits and targets of a setting with few, long chunks."""
-BY_SET = 600
-"""Target size whose results are shown set by set."""
-SUMMARY = (
-    "strategy", "target", "chunks", "mean_chars", "headline", "headline_low", "headline_high", "r@1", "r@5", "mrr",
-    "ndcg@10", "coverage", "recall@5", "precision@5", "iou@5", "headline_diff", "headline_diff_low",
-    "headline_diff_high", "same_size",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,64 +55,17 @@ class Run:
     main: EvaluationOptions
 
 
-def write_grid(run: Run, name: str, grid: Grid) -> None:
-    """A grid as CSV (every line), JSON (macro averages with every interval) and Markdown."""
-    value = report_value(grid, {"embedder": run.bench.ports.embedder_fingerprint}, ())
-    rows = [flat(line) for line in value["results"]]
-    macro = [line for line in value["results"] if line["set"] == MACRO]
-    write_json(run.out / f"{name}.json", value | {"results": macro})
-    write_csv(run.out / f"{name}.csv", rows)
-    text = []
-    for retriever in dict.fromkeys(row["retriever"] for row in rows):
-        chosen = [row for row in rows if row["retriever"] == retriever]
-        averages = [rounded(row) for row in chosen if row["set"] == MACRO]
-        text += [f"### {name}, retriever {retriever}: average of {len(value['sets'])} sets\n\n"]
-        text += [*markdown_lines(averages, SUMMARY), "\n"]
-        text += [f"### {name}, retriever {retriever}: headline of each set, target {BY_SET}\n\n"]
-        text += [*_by_set(chosen), "\n"]
-    (run.out / f"{name}.md").write_text("".join(text), encoding="utf-8")
-
-
-def _by_set(rows: Sequence[Mapping[str, Any]]) -> Iterable[str]:
-    """A row for each strategy at the target BY_SET (or its only one), a column for each set."""
-    table: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        only = {other["target"] for other in rows if other["strategy"] == row["strategy"]} == {row["target"]}
-        if row["target"] == BY_SET or only:
-            table.setdefault(row["strategy"], {"strategy": row["strategy"]})[row["set"]] = row["headline"]
-    columns = ("strategy", *dict.fromkeys(row["set"] for row in rows))
-    return markdown_lines([rounded(entry) for entry in table.values()], columns)
-
-
-def write_json(path: Path, value: object) -> None:
-    """JSON on one line."""
-    path.write_text(json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows under the names of their first."""
-    with path.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def rounded(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with three decimals, sizes with none."""
-    return {
-        key: round(value) if key == "mean_chars" else round(value, 3) if isinstance(value, float) else value
-        for key, value in row.items()
-    }
+def _write(run: Run, name: str, grid: Grid) -> None:
+    write_grid(run.out, name, grid, run.bench.ports.embedder_fingerprint)
 
 
 def strategies_table(run: Run) -> None:
     """Strategies and peers × sizes × retrievers, with plots."""
     options = run.main
     grid = join(options, [measure(run.bench, folder, options, run.peers) for folder in run.folders])
-    write_grid(run, "strategies", grid)
+    _write(run, "strategies", grid)
     rows = [rounded(row) for row in rival_rows(grid, Configuration("intent", Limits().target_chars, "default"))]
-    write_csv(run.out / "shipped.csv", rows)
-    (run.out / "shipped.md").write_text("".join(markdown_lines(rows, tuple(rows[0]))), encoding="utf-8")
+    write_table(run.out, "shipped", rows)
     lines = build_lines(grid)
     for name, retriever, shown in (
         ("strategies", "default", set(STRATEGIES)),
@@ -157,7 +101,7 @@ def controls_table(run: Run) -> None:
             facts, results = measure(run.bench, folder, options, ())
             parts.append((facts, renamed(results, f"intents: {mode}")))
         measured.append((parts[0][0], {key: value for _, results in parts for key, value in results.items()}))
-    write_grid(run, "controls", join(replace(run.main, baseline="intents: off"), measured))
+    _write(run, "controls", join(replace(run.main, baseline="intents: off"), measured))
 
 
 def upper_bound_table(run: Run) -> None:
@@ -174,7 +118,7 @@ def upper_bound_table(run: Run) -> None:
         kept(run.bench, folder, ["upper bound", asdict(options)], lambda folder=folder: work_on(folder))  # type: ignore[misc]
         for folder in run.folders
     ]
-    write_grid(run, "upper_bound", join(replace(options, baseline="intents: off"), measured))
+    _write(run, "upper_bound", join(replace(options, baseline="intents: off"), measured))
 
 
 def without_intents(prepared: PreparedSet) -> PreparedSet:
@@ -195,8 +139,7 @@ def objective_table(run: Run) -> None:
     folder = next((folder for folder in run.folders if folder.name == OBJECTIVE_SET), run.folders[0])
     exact = objective_rows(run.bench, folder, run.main)
     rows = [rounded(row) | {"lambda": row["lambda"]} for row in exact]
-    write_csv(run.out / "paper_objective.csv", rows)
-    (run.out / "paper_objective.md").write_text("".join(markdown_lines(rows, tuple(rows[0]))), encoding="utf-8")
+    write_table(run.out, "paper_objective", rows)
     draw_plots([objective_plot(exact)], run.out / "plots")
 
 
@@ -214,14 +157,13 @@ def fewer_table(run: Run) -> None:
         kept(run.bench, folder, ["fewer", asdict(six), asdict(long)], lambda folder=folder: work_on(folder))  # type: ignore[misc]
         for folder in run.folders
     ]
-    write_grid(run, "fewer", join(replace(run.main, baseline="fixed, 6 sentences"), measured))
+    _write(run, "fewer", join(replace(run.main, baseline="fixed, 6 sentences"), measured))
 
 
 def label_free_table(run: Run) -> None:
     """How well the check without labels agrees with human questions, set by set."""
     rows = [rounded(row) for row in label_free_rows(run.bench, run.folders, run.main)]
-    write_csv(run.out / "label_free.csv", rows)
-    (run.out / "label_free.md").write_text("".join(markdown_lines(rows, tuple(rows[0]))), encoding="utf-8")
+    write_table(run.out, "label_free", rows)
 
 
 def seconds_table(run: Run) -> None:
