@@ -19,6 +19,9 @@ from fnmatch import fnmatchcase
 
 from idc_local.errors import UsageError
 
+SEPARATOR = "!/"
+"""Between the path of an archive and the name of a member."""
+
 _TOKEN = re.compile(r'\s*(?P<minus>-?)(?:(?P<field>[A-Za-z]+):)?(?:"(?P<quoted>[^"]*)"|(?P<bare>[^\s"]+))')
 _FIELDS = ("path", "type")
 
@@ -121,3 +124,8 @@ def _one_passes(path: str, media_type: str, wanted: Filter) -> bool:
     return not any(path_matches(path, pattern) for pattern in wanted.not_paths) and not any(
         type_matches(path, media_type, name) for name in wanted.not_types
     )
+
+
+def lies_in(path: str, place: str) -> bool:
+    """True where the source ``path`` is the one called ``place``, or lies in the folder or archive of that name."""
+    return path == place or path.startswith((place.rstrip("/") + "/", place + SEPARATOR))

@@ -22,6 +22,7 @@ from idc_local.catalogue import EMBEDDER, GENERATOR, Catalogue, ModelFiles
 from idc_local.config import Settings
 from idc_local.embedding import CachedEmbedder, check_embedder, writer_fingerprint
 from idc_local.errors import NothingFound, StoreError
+from idc_local.filters import lies_in
 from idc_local.machine import available_threads
 from idc_local.memory import MemoryCache, Silent
 from idc_local.ports import Embedder, GenerationRequest, PassageScorer, Progress, TextGenerator, TokenCounter
@@ -296,14 +297,11 @@ class Runtime:
         Raises:
             NothingFound: the index has no such path.
         """
-        from idc_local.readers.archives import SEPARATOR
-
         with store.Writer.open(self.settings.index, self._fingerprint()) as writer:
             with Snapshot.open(self.settings.index) as snapshot:
                 # What a run that failed has taken out already is still there for readers.
                 every = {*writer.sources(), *snapshot.sources()}
-            below = (path.rstrip("/") + "/", path + SEPARATOR)
-            wanted = [known for known in every if known == path or known.startswith(below)]
+            wanted = [known for known in every if lies_in(known, path)]
             if not wanted:
                 raise NothingFound(f"{path} is not in the index", hint="idc-local status -v lists what is")
             for known in wanted:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from idc_local.errors import InputError
+from idc_local.filters import SEPARATOR
 from idc_local.ports import Member
 from idc_local.readers import MAX_BYTES
-from idc_local.readers.archives import SEPARATOR, members_of
+from idc_local.readers.archives import members_of
 from idc_local.readers.kinds import is_archive
 from idc_local.types import Check, SourceRecord
 

@@ -18,12 +18,10 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
 from idc_local.errors import InputError
+from idc_local.filters import SEPARATOR
 from idc_local.ports import Member
 from idc_local.readers.kinds import is_archive, is_wordless
 from idc_local.types import Skip
-
-SEPARATOR = "!/"
-"""Between the path of an archive and the name of a member."""
 
 MAX_MEMBERS = 10_000
 MAX_TOTAL = 256 << 20

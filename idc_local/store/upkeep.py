@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from idc_local.errors import NothingFound, StoreCorrupt, StoreLocked
+from idc_local.filters import lies_in
 from idc_local.store import caches, records, vectorcache
 from idc_local.store.codec import decode_sentences, decode_text, encode_text
 from idc_local.store.layout import (
@@ -179,8 +180,7 @@ def forget(folder: Path, path: str) -> list[Check]:
 def _doomed(folder: Path, db: Database, path: str) -> _Doomed:
     # What a run that failed has taken out of the database already is still there for readers.
     sources = {**published_sources(folder), **caches.read_sources(folder, db)}
-    below = (path.rstrip("/") + "/", f"{path}!/")  # in a folder, in an archive
-    named = [record for record in sources.values() if record.path == path or record.path.startswith(below)]
+    named = [record for record in sources.values() if lies_in(record.path, path)]
     if not named:
         raise NothingFound(f"{path} is not in the index", hint="idc-local status -v lists what is")
     documents = {record.document_id for record in named} - {""}

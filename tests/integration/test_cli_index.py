@@ -18,9 +18,7 @@ from click.testing import CliRunner, Result
 from idc_local.catalogue import ModelFiles
 from idc_local.cli import cli
 from idc_local.cli.session import App
-from idc_local.ports import Embedder, TextGenerator, TokenCounter
-from idc_local.runtime import Runtime
-from tests.fakes import HashEmbedder, ScriptedGenerator, WordCounter
+from tests.tinykit import TinyRuntime
 
 Call = Callable[..., Result]
 MANUAL = "".join(
@@ -34,20 +32,11 @@ MANUAL = "".join(
 )
 
 
-class LocalRuntime(Runtime):
-    """The real runtime with fast models."""
+class LocalRuntime(TinyRuntime):
+    """The same without any model files."""
 
     def _files(self, role: str, name: str) -> ModelFiles:
         return ModelFiles(name="fake", role=role, main=Path("fake"), sha256={"fake": "0" * 64}, dimension=32)
-
-    def _embedder(self, files: ModelFiles) -> Embedder:
-        return HashEmbedder()
-
-    def _generator(self, files: ModelFiles) -> TextGenerator:
-        return ScriptedGenerator()
-
-    def _counter(self) -> TokenCounter:
-        return WordCounter()
 
 
 @pytest.fixture

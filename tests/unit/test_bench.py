@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -13,19 +13,15 @@ import pytest
 from idc_local.evaluation.grid import COLUMNS, Configuration, SetFacts, SetResult
 from idc_local.types import Span
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+@pytest.fixture
+def peers(script: Callable[[str], Any]) -> Any:
+    return script("peers")
 
 
 @pytest.fixture
-def peers(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    return importlib.import_module("peers")
-
-
-@pytest.fixture
-def measuring(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    return importlib.import_module("measuring")
+def measuring(script: Callable[[str], Any]) -> Any:
+    return script("measuring")
 
 
 def test_repeated_text_is_placed_where_it_stands(peers: Any) -> None:
@@ -96,9 +92,8 @@ def test_work_is_done_once_for_a_key_and_source(measuring: Any, tmp_path: Path) 
     assert len(calls) == 3
 
 
-def test_rank_correlation_is_that_of_hand_worked_cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    spearman = importlib.import_module("label_free").spearman
+def test_rank_correlation_is_that_of_hand_worked_cases(script: Callable[[str], Any]) -> None:
+    spearman = script("label_free").spearman
     assert spearman(np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 25.0])) == pytest.approx(1.0)
     # Ranks 1 2 3 4 5 and 2 1 4 3 5: 1 - 6 · 4 / (5 · 24)
     assert spearman(np.arange(5.0), np.array([2.0, 1.0, 4.0, 3.0, 5.0])) == pytest.approx(0.8)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+@pytest.fixture
+def kit(script: Callable[[str], Any]) -> Any:
+    return script("speedkit")
 
 
 @pytest.fixture
-def kit(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    return importlib.import_module("speedkit")
-
-
-@pytest.fixture
-def report(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    return importlib.import_module("speed_report")
+def report(script: Callable[[str], Any]) -> Any:
+    return script("speed_report")
 
 
 def test_contenders_take_turns_and_medians_are_kept(kit: Any) -> None:
