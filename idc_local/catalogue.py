@@ -56,7 +56,8 @@ class ModelSpec:
     main: the GGUF file to load; empty for a folder. dimension: of an embedder's vectors, 0 if unknown.
     context: tokens that fit its window. languages: ISO 639-1 codes it was made for; empty means unknown.
     terms: address of a licence that must be accepted before a pull. requantise: tensor type that a pull converts
-    ``main`` to. added: True for a model of the registry.
+    ``main`` to; requantise_bfloat16: the same where the processor multiplies bfloat16 by itself. added: True for a
+    model of the registry.
     """
 
     name: str
@@ -73,6 +74,7 @@ class ModelSpec:
     default: bool = False
     terms: str = ""
     requantise: str = ""
+    requantise_bfloat16: str = ""
     added: bool = False
 
     @property
@@ -93,6 +95,7 @@ class ModelFiles:
     """A model whose files were hashed and found right: what a backend loads.
 
     main: the GGUF file, or the folder of an embedder. sha256: of every file that will be loaded, by relative path.
+    made_from: sha256 of the published file where ``main`` was converted from one.
     """
 
     name: str
@@ -104,11 +107,17 @@ class ModelFiles:
     languages: tuple[str, ...] = ()
     query_prompt: str = ""
     document_prompt: str = ""
+    made_from: str = ""
 
     @property
     def fingerprint(self) -> str:
-        """Names everything that shapes what the model gives, so that it can be told without loading it."""
+        """Names everything that shapes what the model gives, so that it can be told without loading it.
+
+        A converted file counts as the published one: machines that convert to different types hold the same model.
+        """
         loaded = {path: value for path, value in self.sha256.items() if not path.endswith(".md")}
+        if self.made_from:
+            loaded = {"": self.made_from}
         return digest({"files": loaded, "prompts": [self.document_prompt, self.query_prompt]})
 
 
@@ -183,6 +192,7 @@ class Catalogue:
             languages=spec.languages,
             query_prompt=spec.query_prompt,
             document_prompt=spec.document_prompt,
+            made_from=_published(spec) if derived else "",
         )
 
     def spec_of(self, role: str, name: str = "") -> ModelSpec:
@@ -255,6 +265,7 @@ _PLAIN = {"name", "role", "licence", "title", "main", "dimension", "context", "q
     "default",
     "terms",
     "requantise",
+    "requantise_bfloat16",
 }
 
 
@@ -267,10 +278,10 @@ def _file_from(entry: Mapping[str, Any], wheel: str, prefix: str) -> FileSpec:
 
 def derived_files(folder: Path, spec: ModelSpec) -> tuple[FileSpec, ...]:
     """The file that a pull made from ``main``, as recorded beside it; none where there is no record for this source."""
-    source = next((entry.sha256 for entry in spec.files if entry.path == spec.main), "")
+    kinds = {spec.requantise, spec.requantise_bfloat16} - {""}
     try:
         record = json.loads((folder / DERIVED).read_text("utf-8"))
-        if not spec.requantise or record["source_sha256"] != source or record["kind"] != spec.requantise:
+        if record["source_sha256"] != _published(spec) or record["kind"] not in kinds:
             return ()
         return (FileSpec(Path(record["path"]).name, int(record["size"]), str(record["sha256"])),)
     except FileNotFoundError:
@@ -278,6 +289,16 @@ def derived_files(folder: Path, spec: ModelSpec) -> tuple[FileSpec, ...]:
     except (OSError, ValueError, KeyError, TypeError):
         # An unreadable record must not pass for "nothing derived": it fails the check, and a pull makes it anew.
         return (FileSpec(DERIVED, -1, ""),)
+
+
+def derived_path(spec: ModelSpec, kind: str) -> str:
+    """Name of the file that ``main`` is converted to."""
+    return f"{spec.main.split('.')[0]}.{kind}.gguf"
+
+
+def _published(spec: ModelSpec) -> str:
+    """sha256 of ``main`` as it was published."""
+    return next((entry.sha256 for entry in spec.files if entry.path == spec.main), "")
 
 
 def _stray(folder: Path, spec: ModelSpec) -> str:

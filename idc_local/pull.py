@@ -20,8 +20,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from idc_local.catalogue import DERIVED, OK, Catalogue, FileSpec, ModelSpec, derived_files, file_fault, file_sha256
+from idc_local.catalogue import (
+    DERIVED,
+    OK,
+    Catalogue,
+    FileSpec,
+    ModelSpec,
+    derived_files,
+    derived_path,
+    file_fault,
+    file_sha256,
+)
 from idc_local.errors import ModelError, UsageError
+from idc_local.machine import multiplies_bfloat16
 from idc_local.ports import Progress
 
 BLOCK = 1 << 20
@@ -87,9 +98,11 @@ def _pull_one(catalogue: Catalogue, spec: ModelSpec, options: PullOptions) -> Pu
         _fetch(catalogue.folder, place, spec)
         action = "pulled"
     if spec.requantise and options.requantise:
+        kind = _fastest(spec)
         made = derived_files(place, spec)
-        if not made or file_fault(place / made[0].path, made[0], deep=True):
-            convert(place, spec, options.requantise)
+        wrong = not made or made[0].path != derived_path(spec, kind)
+        if wrong or file_fault(place / made[0].path, made[0], deep=True):
+            convert(place, spec, kind, options.requantise)
             action = "converted" if action == "present" else action
     status = catalogue.status(spec)
     if status.state != OK:
@@ -184,17 +197,23 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
         yield block
 
 
-def convert(place: Path, spec: ModelSpec, requantise: Requantise) -> None:
-    """Makes the derived file of a model and records it beside the source."""
+def _fastest(spec: ModelSpec) -> str:
+    """The tensor type that this processor multiplies fastest."""
+    return (multiplies_bfloat16() and spec.requantise_bfloat16) or spec.requantise
+
+
+def convert(place: Path, spec: ModelSpec, kind: str, requantise: Requantise) -> None:
+    """Makes the derived file of a model in place of an earlier one, and records it beside the source."""
     source = place / spec.main
-    target = source.with_name(f"{source.name.split('.')[0]}.{spec.requantise}.gguf")
+    target = place / derived_path(spec, kind)
     partial = place / f".{target.name}.part"
+    earlier = [place / entry.path for entry in derived_files(place, spec)]
     try:
-        made_by = requantise(source, partial, spec.requantise)
+        made_by = requantise(source, partial, kind)
         _sync(partial)
         record = {
             "source_sha256": next(entry.sha256 for entry in spec.files if entry.path == spec.main),
-            "kind": spec.requantise,
+            "kind": kind,
             "path": target.name,
             "size": partial.stat().st_size,
             "sha256": file_sha256(partial),
@@ -204,6 +223,9 @@ def convert(place: Path, spec: ModelSpec, requantise: Requantise) -> None:
     finally:
         partial.unlink(missing_ok=True)
     write_json(place / DERIVED, record)
+    for path in earlier:
+        if path.suffix == ".gguf" and path not in (target, source):
+            path.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: object) -> None:

@@ -37,6 +37,10 @@ out, and for each word another, so that words cannot trade places."""
 
 IN_MEMORY = 64 * BLOCK
 """Files up to so many bytes are read instead of mapped: each mapping costs a descriptor."""
+MAPPED = 1 << 30
+"""Bytes of mapped files in the process's memory above which a file lets its pages go."""
+READS = 16
+"""Reads of a file from one look at the process's memory to the next."""
 SUMS = "sums.bin"
 _NPY = re.compile(
     rb"\x93NUMPY\x01\0(..)\{'descr': '([<|][a-z]\d+)', 'fortran_order': False, 'shape': \(([\d, ]*)\), \} *\n",
@@ -141,6 +145,15 @@ class BlockWriter:
         return self.entries
 
 
+def mapped_bytes() -> int:
+    """Bytes of files in this process's memory; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[2]) * mmap.PAGESIZE
+    except OSError:
+        return 0
+
+
 class BlockFile:
     """A memory-mapped file whose blocks are checked when they are first used."""
 
@@ -149,6 +162,7 @@ class BlockFile:
         self.size = size
         self._sums = np.frombuffer(sums, dtype="<u8")
         self._known = np.zeros(self._sums.shape[0], dtype=np.bool_)
+        self._reads = 0
         self._map = self._open(size)
 
     def _open(self, size: int) -> mmap.mmap | bytes:
@@ -164,6 +178,7 @@ class BlockFile:
         """Checks the blocks that hold bytes ``start`` to ``stop``."""
         if stop > start:
             first, last = start // BLOCK, (stop - 1) // BLOCK + 1
+            self._let_go()
             known = self._known[first:last]
             if not known.all():
                 self._check(np.flatnonzero(~known) + first)
@@ -173,7 +188,17 @@ class BlockFile:
         wanted = np.zeros(self._known.shape[0] + 1, dtype=np.int64)
         np.add.at(wanted, starts // BLOCK, 1)
         np.add.at(wanted, (stops - 1) // BLOCK + 1, -1)
+        self._let_go()
         self._check(np.flatnonzero((np.cumsum(wanted[:-1]) > 0) & ~self._known))
+
+    def _let_go(self) -> None:
+        """Unmaps the pages of earlier reads where they pile up: with one byte the system may map 2 MB around it.
+
+        They stay in the system's cache, and come back when they are read; mapped, they count as the process's memory.
+        """
+        self._reads += 1
+        if self._reads % READS == 0 and isinstance(self._map, mmap.mmap) and mapped_bytes() > MAPPED:
+            self._map.madvise(mmap.MADV_DONTNEED)
 
     def _check(self, blocks: npt.NDArray[np.int64]) -> None:
         view = memoryview(self._map)
@@ -195,6 +220,7 @@ class BlockFile:
 
     def require_all(self) -> None:
         """Checks every block."""
+        self._let_go()
         self._check(np.flatnonzero(~self._known))
 
     def view(self) -> memoryview:

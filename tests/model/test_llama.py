@@ -15,6 +15,7 @@ from idc_local.backends.llama import LlamaGenerator, load_generator, requantise
 from idc_local.backends.sampling import Sampling
 from idc_local.catalogue import Catalogue, ModelFiles
 from idc_local.errors import ModelError
+from idc_local.machine import multiplies_bfloat16
 from idc_local.ports import GenerationRequest, TextGenerator
 
 pytestmark = pytest.mark.model
@@ -149,7 +150,9 @@ def test_damaged_file_is_one_clear_error(tmp_path: Path, capfd: pytest.CaptureFi
 def test_converted_file_is_the_recorded_one(models_folder: Path, tmp_path: Path, files: ModelFiles) -> None:
     spec = Catalogue(models_folder).spec("smollm2-135m-instruct")
     source = models_folder / spec.name / spec.main
-    made_by = requantise(source, tmp_path / "again.gguf", "Q8_0")
+    kind = files.main.name.split(".")[-2]
+    assert kind == ("BF16" if multiplies_bfloat16() else "Q8_0")
+    made_by = requantise(source, tmp_path / "again.gguf", kind)
     assert made_by.startswith("llama-cpp-python ")
     assert (tmp_path / "again.gguf").read_bytes() == files.main.read_bytes()
 

@@ -13,6 +13,7 @@ from idc_local.backends.sbert import SentenceEmbedder, load_embedder
 from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
 from idc_local.catalogue import Catalogue, ModelFiles
 from idc_local.errors import ModelError
+from idc_local.ports import Embedder
 from idc_local.types import FloatArray
 
 pytestmark = pytest.mark.model
@@ -38,9 +39,15 @@ def files(models_folder: Path) -> ModelFiles:
 
 @pytest.fixture(scope="module")
 def embedder(files: ModelFiles) -> SentenceEmbedder:
-    loaded = load_embedder(files, 2)
+    loaded = load_embedder(files, 2, bfloat16=False)
     assert isinstance(loaded, SentenceEmbedder)
     return loaded
+
+
+@pytest.fixture(scope="module")
+def fastest(files: ModelFiles) -> Embedder:
+    """As it is loaded on this machine."""
+    return load_embedder(files, 2)
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +71,30 @@ def test_vectors_are_what_the_library_computes(embedder: SentenceEmbedder, vecto
     assert (vectors == vectors.astype(np.float16)).all()
 
 
-def test_a_row_depends_on_its_own_text_alone(embedder: SentenceEmbedder, vectors: FloatArray) -> None:
-    order = [7, 2, 9, 2, 0, 8, 1]
-    assert (embedder.encode_documents([TEXTS[place] for place in order]) == vectors[order]).all()
-    for place in (0, 4, 9):
-        assert (embedder.encode_queries([TEXTS[place]])[0] == vectors[place]).all()
+@pytest.mark.parametrize("name", ["embedder", "fastest"])
+def test_a_row_depends_on_its_own_text_alone(name: str, request: pytest.FixtureRequest) -> None:
+    embedder: Embedder = request.getfixturevalue(name)
+    texts = [*TEXTS, *(" ".join(TEXTS[9].split()[:length]) for length in range(1, 40))]
+    vectors = embedder.encode_documents(texts)
+    order = [7, 2, 9, 2, 0, 8, 1, 45, 30, 12]
+    assert (embedder.encode_documents([texts[place] for place in order]) == vectors[order]).all()
+    for place in (0, 4, 9, 20):
+        assert (embedder.encode_documents([texts[place]])[0] == vectors[place]).all()
     assert embedder.encode_documents([]).shape == (0, 384)
+
+
+def test_queries_and_documents_are_embedded_alike(embedder: SentenceEmbedder, vectors: FloatArray) -> None:
+    assert (embedder.encode_queries(TEXTS) == vectors).all()
+
+
+@pytest.mark.parametrize("bfloat16", [None, True])
+def test_bfloat16_changes_no_vector_by_more_than_noise(
+    files: ModelFiles, vectors: FloatArray, bfloat16: bool | None
+) -> None:
+    reduced = load_embedder(files, 2, bfloat16=bfloat16)
+    cosines = np.einsum("nd,nd->n", reduced.encode_documents(TEXTS), vectors)
+    assert cosines.min() >= 0.999
+    assert (reduced.encode_queries(TEXTS) == vectors).all()
 
 
 def test_a_long_text_is_averaged_not_cut(embedder: SentenceEmbedder, vectors: FloatArray) -> None:

