@@ -5,8 +5,9 @@ Layer 3: takes ports, never prints. A sentence that was asked about once is neve
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -26,8 +27,8 @@ from idc_local.intents import (
 from idc_local.ports import GenerationRequest, Progress, TextGenerator
 from idc_local.types import Document, FloatArray, IntArray, Intent, Sentences, Span, Window
 
-BATCH = 32
-"""Sentences asked about together; a fixed partition of a document, so that a repeated run makes equal batches."""
+BATCH = 48
+"""Most sentences asked about together; a fixed partition of a document, so that a repeated run makes equal batches."""
 MAX_TOKENS = 32
 STOP = "\n"
 GENERATION = 1
@@ -156,8 +157,7 @@ def _generate(
     keys = [digest([text, *settings]) for text in asked]
     known = dict(ports.cache.intents(keys))
     cached = sum(key in known for key in keys)
-    for start in range(0, len(chosen), BATCH):
-        batch = range(start, min(start + BATCH, len(chosen)))
+    for batch in _batches(len(chosen)):
         missing = {keys[place]: asked[place] for place in batch if keys[place] not in known}
         if missing:
             fresh = _complete(generator(), prompt, missing)
@@ -173,6 +173,13 @@ def _generate(
         generated=len(chosen) - cached,
         cached=cached,
     )
+
+
+def _batches(count: int) -> Iterator[range]:
+    """Places in batches as equal in size as can be: a small one at the end would cost as much as a large one."""
+    number = math.ceil(count / BATCH)
+    for place in range(number):
+        yield range(place * count // number, (place + 1) * count // number)
 
 
 def _complete(generator: TextGenerator, prompt: Prompt, asked: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

@@ -188,7 +188,7 @@ def test_shipped_prompt() -> None:
     prompt = parse_prompt(text)
     assert text.count("{passage}") == 1
     assert prompt.suffix == "\nQuestion:"
-    assert len(prompt.examples) == prompt.prefix.count("Question:") == 7
+    assert len(prompt.examples) == prompt.prefix.count("Question:") == 5
     assert parse_reply(" When may the buyer end the agreement?", prompt.examples) == ()
 
 

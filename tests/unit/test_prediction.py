@@ -140,8 +140,9 @@ def test_a_killed_run_keeps_its_batches_and_goes_on_with_the_same_partition() ->
     whole, cache = Echo(), Cache()
     expected = predict(wish, whole)
     sizes = [len(call) for call in whole.calls]
-    assert sizes[:-1] == [BATCH] * (len(sizes) - 1)
     assert len(sizes) > 1
+    assert max(sizes) <= BATCH < sum(sizes)
+    assert max(sizes) - min(sizes) <= 1
     with pytest.raises(KeyboardInterrupt):
         predict(wish, Echo(fail_at=1), cache)
     assert cache.puts == sizes[:1]
