@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 from measuring import peer_inputs
 from peers import PEERS
-from speed_models import paper_text
+from speed_models import paper_text, plain_encoder
 from speedkit import Bench, FreeEmbedder, Result, Seconds, compared, in_turn, listed, median, timed, timed_command
 
 from idc_local.memory import MemoryCache
 from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelinePorts
-from idc_local.types import Document, Limits, Sentences
+from idc_local.types import Document, FloatArray, Limits, Sentences
 
 CUT_SIZE = 700
 WARM_UP_CHARS = 1500
 OWN, OWN_GIVEN = "idc-local", "idc-local, sentences given"
 SPLITS_ITSELF = ("chonkie-semantic",)
+Encode = Callable[[Sequence[str]], FloatArray]
 Ports = Callable[[MemoryCache, str], PipelinePorts]
 
 
@@ -75,11 +76,22 @@ def index(bench: Bench) -> Result:
 
 
 def chunking(bench: Bench) -> Result:
-    """Cutting documents against other projects' chunkers with the same embedder: with embedding, and without it."""
+    """Cutting documents against other projects' chunkers with the same model: without embedding, and with it.
+
+    With it they call ``SentenceTransformer.encode`` as their users do, and once more the package's embedder, which is
+    faster.
+    """
     texts = bench.texts("covidqa") + bench.texts("squad_new_wiki") + bench.texts("fairytaleqa") + bench.texts("cuad")
+    plain = plain_encoder(bench)
+    few = _up_to(texts, bench.sized(100_000))
     free = _cutting(bench, _up_to(texts, bench.sized(1_000_000)), _free_ports(bench))
-    whole = _cutting(bench, _up_to(texts, bench.sized(100_000)), bench.runtime.pipeline_ports)
-    return {"without_embedding": free | {"mark": 10}, "with_embedding": whole | {"mark": 3}}
+    lent = _cutting(bench, few, bench.runtime.pipeline_ports)
+    own = _cutting(bench, few, bench.runtime.pipeline_ports, plain)
+    return {
+        "without_embedding": free | {"mark": 10},
+        "with_embedding": own | {"mark": 3},
+        "with_lent_embedding": lent | {"mark": 3},
+    }
 
 
 def _up_to(texts: Sequence[str], characters: int) -> list[str]:
@@ -114,21 +126,25 @@ class GivenSentences(Pipeline):
         return self._given[document.id]
 
 
-def _cutting(bench: Bench, texts: Sequence[str], ports: Ports) -> Result:
+def _cutting(bench: Bench, texts: Sequence[str], ports: Ports, encode: Encode | None = None) -> Result:
     """Seconds of the own chunker, with and without its splitting of sentences, and of each peer.
 
     chonkie finds ends of sentences by itself, and is compared with the whole; the others get theirs for nothing.
+    encode: what the peers embed with; None: what the package does.
     """
+    import torch
+
     options = ChunkingOptions(intents="off", limits=Limits(target_chars=CUT_SIZE))
     split = Pipeline(ChunkingOptions(strategy="fixed"), ports(MemoryCache(), "off"))
 
     def own(pipeline: Pipeline, cut: Sequence[CutDocument]) -> None:
+        torch.set_num_threads(1)
         for one in cut:
             pipeline.cut(one.document, "off", embed=True)
 
     def peer(name: str, cut: Sequence[CutDocument]) -> None:
         for given in peer_inputs(ports(MemoryCache(), "off"), cut):
-            PEERS[name](given, CUT_SIZE)
+            PEERS[name](replace(given, embed=encode) if encode else given, CUT_SIZE)
 
     def contenders(given: Sequence[str]) -> dict[str, Callable[[], Seconds]]:
         cut = [split.cut(bench.split(text)[0], "off", embed=False) for text in given]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,9 +68,10 @@ def ask(bench: Bench, embedder: Embedder, text: str) -> Asked:
 def intents(bench: Bench) -> Result:
     """Questions of one document: the package's generator against a loop over llama-cpp-python's ``Llama``.
 
-    Both have the same GGUF file, prompt and sampling. The loop runs with the package's threads, and once more with as
-    many as ``Llama`` takes by itself. ``Llama`` keeps the tokens that a prompt shares with the one before, so the
-    examples are evaluated once there too, in the first round; the package is charged with them in its first as well.
+    All have the same model, prompt and sampling. The loop runs over the package's converted file with the package's
+    threads; over the same file with as many as ``Llama`` takes by itself; and so over the file as it is published.
+    ``Llama`` keeps the tokens that a prompt shares with the one before, so the examples are evaluated once there too,
+    in the first round; the package is charged with them in its first as well.
     """
     import llama_cpp
 
@@ -77,11 +79,16 @@ def intents(bench: Bench) -> Result:
     embedder = load_embedder(runtime.embedder_files(), runtime.threads)
     asked = ask(bench, embedder, paper_text(bench))
     files = runtime.catalogue().resolve(GENERATOR, None)
+    published = files.main.with_name(runtime.catalogue().spec_of(GENERATOR).main)
     own = load_generator(files, runtime.threads)
-    threads: dict[str, Any] = {"plain loop": runtime.threads, "plain loop, its own threads": None}
+    loops: dict[str, tuple[Path, int | None]] = {
+        "plain loop": (files.main, runtime.threads),
+        "plain loop, its own threads": (files.main, None),
+        "plain loop, its own threads, file as published": (published, None),
+    }
     plain: dict[str, Any] = {
-        name: llama_cpp.Llama(str(files.main), n_ctx=2048, n_threads=count, verbose=False)
-        for name, count in threads.items()
+        name: llama_cpp.Llama(str(file), n_ctx=2048, n_threads=count, verbose=False)
+        for name, (file, count) in loops.items()
     }
     replies: dict[str, list[str]] = {}
 
@@ -118,7 +125,9 @@ def intents(bench: Bench) -> Result:
         "seconds": listed(times),
         "rows": rows,
         **compared(each["batched"], each["plain loop"]),
-        "ratio_to_own_threads": compared(each["batched"], each["plain loop, its own threads"])["ratio"],
+        "to_own_threads": compared(each["batched"], each["plain loop, its own threads"]),
+        "to_published": compared(each["batched"], each["plain loop, its own threads, file as published"]),
+        "file": files.main.name,
         "mark": 3.0,
     }
 
@@ -126,6 +135,23 @@ def intents(bench: Bench) -> Result:
 def per_question(seconds: Seconds, questions: int) -> Seconds:
     """Seconds for each question."""
     return Seconds(seconds.wall / max(1, questions), seconds.cpu / max(1, questions))
+
+
+def plain_encoder(bench: Bench) -> Callable[[Sequence[str]], FloatArray]:
+    """``SentenceTransformer.encode`` with its defaults, torch's own number of threads among them."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    threads = torch.get_num_threads()
+    model: Any = SentenceTransformer(str(bench.runtime.embedder_files().main), device="cpu", local_files_only=True)
+
+    def encode(texts: Sequence[str]) -> FloatArray:
+        # Loading the package's embedder sets one thread an operation.
+        torch.set_num_threads(threads)
+        found: FloatArray = model.encode(list(texts))
+        return found
+
+    return encode
 
 
 def mixed_texts(bench: Bench, count: int) -> list[str]:
@@ -145,23 +171,24 @@ def mixed_texts(bench: Bench, count: int) -> list[str]:
 
 def embedding(bench: Bench) -> Result:
     """Texts a second: the package's embedder against ``SentenceTransformer.encode`` with its defaults."""
-    from sentence_transformers import SentenceTransformer
+    import torch
 
     runtime = bench.runtime
     files = runtime.embedder_files()
     texts = mixed_texts(bench, bench.sized(2000))
+    plain = plain_encoder(bench)
     own = load_embedder(files, runtime.threads)
-    plain: Any = SentenceTransformer(str(files.main), device="cpu", local_files_only=True)
     vectors: dict[str, FloatArray] = {}
 
     def packed() -> None:
+        torch.set_num_threads(1)
         vectors["own"] = own.encode_documents(texts)
 
     def defaults() -> None:
-        vectors["encode"] = plain.encode(texts)
+        vectors["encode"] = plain(texts)
 
     own.encode_documents(texts[:32])
-    plain.encode(texts[:32])
+    plain(texts[:32])
     times = in_turn({"own": lambda: timed(packed), "encode": lambda: timed(defaults)}, bench.rounds)
     cosines = np.einsum("nd,nd->n", vectors["own"], vectors["encode"])
     tokens = bench.count(texts)

@@ -24,7 +24,10 @@ def rows(report: Result) -> Iterator[Row]:
     """One row for each figure."""
     if "intents" in report:
         part = report["intents"]
-        yield _ratio("questions a minute", "a loop over `Llama`, same threads", part)
+        mark = {"mark": part["mark"]}
+        yield _ratio("questions a minute", "a loop over `Llama`, same file and threads", part)
+        yield _ratio("questions a minute", "the same, `Llama`'s own threads", part["to_own_threads"] | mark)
+        yield _ratio("questions a minute", "the same, file as published", part["to_published"] | mark)
     if "index" in report:
         yield from _index(report["index"])
     if "embedding" in report:
@@ -58,10 +61,16 @@ def _ratio(what: str, against: str, part: Result) -> Row:
 
 
 def _chunking(section: Result) -> Iterator[Row]:
-    for key, name in (("without_embedding", "cutting"), ("with_embedding", "embedding and cutting")):
+    for key, name, how in (
+        ("without_embedding", "cutting", ""),
+        ("with_embedding", "embedding and cutting", ", `encode`"),
+        ("with_lent_embedding", "embedding and cutting", ", idc-local's embedder"),
+    ):
         part = section.get(key, {})
         for peer, ratio in part.get("ratios", {}).items():
-            yield _ratio(name, peer, {"ratio": ratio, "cpu_ratio": part["cpu_ratios"][peer], "mark": part["mark"]})
+            yield _ratio(
+                name, peer + how, {"ratio": ratio, "cpu_ratio": part["cpu_ratios"][peer], "mark": part["mark"]}
+            )
 
 
 def _index(part: Result) -> Iterator[Row]:
