@@ -15,7 +15,7 @@ from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
 
-from idc_local.errors import ModelError, UsageError
+from idc_local.errors import ModelError, UsageError, quote
 from idc_local.fingerprint import digest
 
 GENERATOR = "generator"
@@ -250,7 +250,7 @@ def registered(folder: Path) -> Iterator[ModelSpec]:
     except (FileNotFoundError, NotADirectoryError):
         return
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{path} cannot be used ({error})", hint=f"mv {path} {path}.broken") from None
+        raise ModelError(f"{path} cannot be used ({error})", hint=f"mv {quote(path)} {quote(path)}.broken") from None
     yield from specs
 
 

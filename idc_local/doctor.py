@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from typing import Any
 
 from idc_local.catalogue import EMBEDDER, OK, ModelFiles, ModelStatus
 from idc_local.config import Settings, unknown_variables
-from idc_local.errors import IdcError
+from idc_local.errors import IdcError, quote
 from idc_local.machine import Machine
 from idc_local.netguard import OFFLINE_ENVIRONMENT
 from idc_local.silence import IN_PYTHON, network_checks, stopped_by
@@ -229,11 +228,6 @@ def _as_recorded(record: SourceRecord) -> bool:
             status = candidate.stat()
             return (status.st_size, status.st_mtime_ns) == (record.size, record.mtime_ns)
     return False
-
-
-def quote(place: object) -> str:
-    """A path as a shell reads it."""
-    return shlex.quote(str(place))
 
 
 def _network_guard() -> Iterator[Check]:

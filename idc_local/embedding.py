@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from idc_local.catalogue import ModelFiles
-from idc_local.errors import StoreMismatch
+from idc_local.errors import StoreMismatch, quote
 from idc_local.fingerprint import vector_key
 from idc_local.ports import Embedder, Progress
 from idc_local.types import FloatArray
@@ -88,5 +88,5 @@ def check_embedder(fingerprint: Mapping[str, Any], files: ModelFiles, folder: Pa
         made_with = fingerprint.get("embedder_name", "another model")
         raise StoreMismatch(
             f"the index in {folder} was made with {made_with}, the embedder now is {files.name}",
-            hint=f"idc-local index PATH --rebuild --index {folder}",
+            hint=f"idc-local index PATH --rebuild --index {quote(folder)}",
         )

@@ -15,6 +15,8 @@ IdcError                 exit  hint: the command or the change that mends it
 
 from __future__ import annotations
 
+import shlex
+
 
 class IdcError(Exception):
     """Base of all errors with a message for people: one line that says what, and a hint that says how to go on."""
@@ -80,3 +82,8 @@ class NetworkBlocked(IdcError):
     """Something in the process tried to reach the network."""
 
     exit_code = 4
+
+
+def quote(place: object) -> str:
+    """A path as a word of a command that a hint names."""
+    return shlex.quote(str(place))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from idc_local.errors import InputError
+from idc_local.errors import InputError, quote
 from idc_local.ports import DocumentReader, SourceFile
 from idc_local.readers.archives import is_inside
 from idc_local.readers.isolation import IsolatedReader
@@ -164,7 +164,7 @@ def read_one(source: Path, reader: DocumentReader) -> Document:
     try:
         data = source.read_bytes()
     except IsADirectoryError as error:
-        raise InputError(f"{source} is a folder", hint=f"idc-local index {source}") from error
+        raise InputError(f"{source} is a folder", hint=f"idc-local index {quote(source)}") from error
     except OSError as error:
         raise InputError(f"{source} cannot be read: {error.strerror}", hint="check the path") from error
     return reader.read(data, str(source))

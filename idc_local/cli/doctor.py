@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,9 @@ import click
 
 from idc_local.cli.checks import report_checks
 from idc_local.cli.session import Command, Session, examples
+from idc_local.errors import ConfigError, quote
 
 if TYPE_CHECKING:
-    from idc_local.errors import ConfigError
     from idc_local.types import Check
 
 
@@ -52,8 +51,8 @@ def _settings(fault: ConfigError | None) -> list[Check]:
     if fault is None:
         return []
     variable = fault.origin.startswith("IDC_")
-    file = shlex.quote(fault.origin)
-    fix = f"unset {fault.origin}" if variable else f"mv {file} {shlex.quote(f'{fault.origin}.broken')}"
+    file = quote(fault.origin)
+    fix = f"unset {fault.origin}" if variable else f"mv {file} {quote(f'{fault.origin}.broken')}"
     return [Check("settings", "fail", f"{fault.message} ({fault.hint})", fix)]
 
 

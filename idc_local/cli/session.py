@@ -21,7 +21,7 @@ from idc_local.cli.output import Result, render, write
 from idc_local.cli.progress import Quiet, Reporter
 from idc_local.cli.terminal import Screen, detect_screen, safe
 from idc_local.config import FORMATS, Settings, load_settings
-from idc_local.errors import ConfigError, IdcError, NetworkBlocked
+from idc_local.errors import ConfigError, IdcError, NetworkBlocked, quote
 from idc_local.machine import available_threads
 from idc_local.netguard import NetworkLog, guard
 
@@ -261,7 +261,7 @@ def _name_index(error: IdcError, settings: Settings) -> None:
     about_index = error.hint.startswith(("idc-local repair", "idc-local index PATH", "idc-local status"))
     if about_index and settings.origins.get("index") == "--index" and "--index" not in error.hint:
         command, lists, what = error.hint.partition(" lists ")
-        error.hint = f"{command} --index {settings.index}{lists}{what}"
+        error.hint = f"{command} --index {quote(settings.index)}{lists}{what}"
 
 
 def _tell(session: Session, log: NetworkLog, early: NetworkLog | None) -> None:

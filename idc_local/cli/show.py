@@ -12,7 +12,7 @@ from idc_local.cli.render import chunk_lines
 from idc_local.cli.schema import CHUNK_COLUMNS, chunk_item
 from idc_local.cli.session import Command, Session, examples
 from idc_local.cli.terminal import Screen, safe
-from idc_local.errors import NothingFound, UsageError
+from idc_local.errors import NothingFound, UsageError, quote
 
 DOCUMENT_COLUMNS = ("document_id", "text")
 SAYINGS: Mapping[str, str] = {
@@ -55,7 +55,9 @@ def show_command(session: Session, options: ShowArguments) -> None:
     """
     session.expect()
     if options.document and options.verify:
-        raise UsageError("--document and --verify do not go together", hint=f"idc-local show {options.identifier}")
+        raise UsageError(
+            "--document and --verify do not go together", hint=f"idc-local show {quote(options.identifier)}"
+        )
     if options.document:
         _show_document(session, options.identifier)
         return

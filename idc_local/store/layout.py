@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch
+from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch, quote
 from idc_local.fingerprint import canonical_json, sha256_hex
 
 FORMAT = 2
@@ -171,8 +171,10 @@ def has_index(folder: Path) -> bool:
 
 
 def missing_index(folder: Path) -> StoreError:
-    """The error for a folder without an index."""
-    return StoreError(f"no index in {folder}", hint=f"idc-local index PATH --index {folder}")
+    """The error for a folder without an index, or with one whose manifest was lost."""
+    if (folder / DATABASE).is_file() and generations_on_disk(folder):
+        return StoreError(f"no index in {folder}: {MANIFEST} is missing", hint=f"{MEND} --index {quote(folder)}")
+    return StoreError(f"no index in {folder}", hint=f"idc-local index PATH --index {quote(folder)}")
 
 
 def damaged(path: Path, what: str) -> StoreCorrupt:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from idc_local.errors import NothingFound, StoreCorrupt, StoreLocked
+from idc_local.errors import NothingFound, StoreCorrupt, StoreLocked, quote
 from idc_local.filters import lies_in
 from idc_local.store import caches, records, vectorcache
 from idc_local.store.codec import decode_sentences, decode_text, encode_text
@@ -100,7 +100,9 @@ def _mend(folder: Path, db: Database) -> list[Check]:
         _mend_settings(folder, db)
         rows = caches.drop_damaged_rows(db) + vectorcache.drop_damaged_vectors(db)
         lost = _drop_damaged_documents(folder, db)
-    checks = [Check("document", "warn", f"{path} was damaged and is gone", f"idc-local index {path}") for path in lost]
+    checks = [
+        Check("document", "warn", f"{path} was damaged and is gone", f"idc-local index {quote(path)}") for path in lost
+    ]
     if rows:
         checks.append(Check("database", "warn", f"{rows} damaged rows are gone", "idc-local index PATH"))
     return checks

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from idc_local.errors import StoreMismatch
+from idc_local.errors import StoreMismatch, quote
 from idc_local.store import caches, records, vectorcache
 from idc_local.store.layout import DATABASE, make_folder, os_errors
 from idc_local.store.lock import WriterLock
@@ -85,7 +85,7 @@ class Writer:
         elif known is not None and not comparable(known, fingerprint):
             raise StoreMismatch(
                 f"the index in {self._folder} was made with another embedder ({known.get('embedder', 'unknown')})",
-                hint=f"idc-local index PATH --rebuild --index {self._folder}",
+                hint=f"idc-local index PATH --rebuild --index {quote(self._folder)}",
             )
         if known != fingerprint:
             with self._transaction():
@@ -159,7 +159,7 @@ class Writer:
         elif known != dimension:
             raise StoreMismatch(
                 f"the index in {self._folder} holds vectors of {known} values, not {dimension}",
-                hint=f"idc-local index PATH --rebuild --index {self._folder}",
+                hint=f"idc-local index PATH --rebuild --index {quote(self._folder)}",
             )
 
     def put_source(self, record: SourceRecord) -> None:

@@ -137,6 +137,9 @@ def test_a_published_generation_without_its_manifest_is_not_read(tmp_path: Path)
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(StoreError, match="no index in") as caught:
         Snapshot.open(tmp_path)
+    assert str(caught.value) == (
+        f"no index in {tmp_path}: manifest.json is missing. hint: idc-local repair --index {tmp_path}"
+    )
     assert not isinstance(caught.value, StoreCorrupt)
     assert publish(tmp_path, "b.txt") == 2
     with Snapshot.open(tmp_path) as snapshot:
