@@ -413,6 +413,9 @@ LABELS = {
     "p50_cpu_ms": "median, processor time",
     "add_one_s": "one document added",
     "add_one_cpu_s": "one document added, processor time",
+    "search_peak_bytes": "of a search, mapped files included",
+    "search_own_bytes": "of a search, its own",
+    "build_peak_bytes": "of indexing",
 }
 
 
@@ -428,6 +431,14 @@ def report(rows: Sequence[Measured], out: Path) -> None:
         [
             _plot(rows, "growth-search", "Time of a search", "milliseconds", ("p50_ms", "p95_ms", "p50_cpu_ms")),
             _plot(rows, "growth-change", "Time of one change", "seconds", ("add_one_s", "add_one_cpu_s")),
+            _plot(
+                rows,
+                "growth-memory",
+                "Memory at most",
+                "gigabytes",
+                ("search_peak_bytes", "search_own_bytes", "build_peak_bytes"),
+                unit=1e9,
+            ),
         ],
         out,
     )
@@ -437,10 +448,13 @@ def _cell(value: float) -> str:
     return str(value) if isinstance(value, int) or float(value).is_integer() else f"{value:.4f}"
 
 
-def _plot(rows: Sequence[Measured], file: str, title: str, unit_name: str, names: Sequence[str]) -> Plot:
+def _plot(
+    rows: Sequence[Measured], file: str, title: str, unit_name: str, names: Sequence[str], unit: float = 1.0
+) -> Plot:
     lines = []
     for name in names:
-        points = [Point(row.chunks, float(getattr(row, name)), *[float(getattr(row, name))] * 2) for row in rows]
+        values = [float(getattr(row, name)) / unit for row in rows]
+        points = [Point(row.chunks, value, value, value) for row, value in zip(rows, values, strict=True)]
         lines.append(PlotLine(LABELS[name], tuple(points), band=False))
     return Plot(file, title, "chunks in the index", unit_name, tuple(lines), x_log=True)
 
