@@ -18,7 +18,7 @@ from idc_local.cli.parameters import (
     target_option,
 )
 from idc_local.cli.render import chunk_lines, cut_lines
-from idc_local.cli.schema import CHUNK_COLUMNS, chunk_item, cut_item, document_item
+from idc_local.cli.schema import BRIEF_COLUMNS, CHUNK_COLUMNS, chunk_item, cut_item, document_item
 from idc_local.cli.session import Command, Session, examples
 from idc_local.cli.terminal import Screen
 
@@ -84,7 +84,7 @@ def chunk_result(cut: CutDocument, strategy: str, *, explain: bool) -> Result:
                 yield from cut_lines(reasons[number], screen)
             yield from chunk_lines(chunk, screen, number=number + 1)
 
-    return Result(value, items, CHUNK_COLUMNS, text)
+    return Result(value, items, CHUNK_COLUMNS, text, brief=BRIEF_COLUMNS)
 
 
 def _reasons(cut: CutDocument) -> Mapping[int, dict[str, Any]]:

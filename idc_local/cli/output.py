@@ -31,7 +31,8 @@ class Result:
     """What a command found.
 
     value: printed by ``json``. items: printed by ``jsonl``. rows: printed by ``csv`` and ``md``, which show the keys
-    named by ``columns`` in order; the items themselves where there are none. text: lines for people.
+    named by ``columns`` in order; the items themselves where there are none. text: lines for people. brief: the columns
+    that fit a page, for ``md``; empty: all.
     """
 
     value: Any
@@ -39,6 +40,7 @@ class Result:
     columns: tuple[str, ...]
     text: Callable[[Screen], Iterable[str]]
     rows: Sequence[Item] | None = None
+    brief: tuple[str, ...] = ()
 
 
 def number(value: float) -> float | None:
@@ -73,7 +75,7 @@ def render(result: Result, form: str, screen: Screen, *, terminal: bool) -> Iter
         case "csv":
             yield from csv_lines(rows, result.columns, terminal=terminal)
         case "md":
-            yield from markdown_lines(rows, result.columns)
+            yield from markdown_lines(rows, result.brief or result.columns)
         case _:
             yield from (line + "\n" for line in result.text(screen))
 

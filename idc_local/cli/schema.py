@@ -23,6 +23,7 @@ SHORT_ID = 8
 """Hex digits of an id as shown to people."""
 
 CHUNK_COLUMNS = ("id", "path", "line_start", "line_end", "page", "heading", "start", "end", "tokens", "text")
+BRIEF_COLUMNS = ("path", "line_start", "heading", "text")
 HIT_COLUMNS = ("rank", "score", *CHUNK_COLUMNS, "span_start", "span_end", "span_text", "span_likely")
 INTENT_COLUMNS = ("question", "path", "line", "heading", "score", "origin", "passage")
 CHECK_COLUMNS = ("name", "status", "detail", "fix")

@@ -14,7 +14,7 @@ from idc_local.cli.output import Result, to_json, write
 from idc_local.cli.progress import Quiet
 from idc_local.cli.queries import QueryLine, read_queries
 from idc_local.cli.render import hit_lines
-from idc_local.cli.schema import HIT_COLUMNS, flat_hit, hit_item
+from idc_local.cli.schema import BRIEF_COLUMNS, HIT_COLUMNS, flat_hit, hit_item
 from idc_local.cli.session import Command, Session, examples, locating
 from idc_local.cli.terminal import Screen
 from idc_local.errors import UsageError
@@ -138,6 +138,7 @@ def search_result(text: str, found: list[Excerpt], *, explain: bool) -> Result:
         columns=HIT_COLUMNS + (EXPLAIN_COLUMNS if explain else ()),
         text=lines,
         rows=[flat_hit(item) for item in items],
+        brief=("rank", "score", *(EXPLAIN_COLUMNS if explain else ()), *BRIEF_COLUMNS),
     )
 
 

@@ -200,6 +200,13 @@ def test_search_that_finds_nothing_ends_with_1_and_typed_emptiness(form: str) ->
         assert result.stdout.splitlines()[0].strip("| ").startswith("rank")
 
 
+def test_markdown_of_hits_is_a_table_that_fits_a_page() -> None:
+    head = invoke("search", "pump", "--format", "md", "-k", "1").stdout.splitlines()[0]
+    assert head == "| rank | score | path | line_start | heading | text |"
+    head = invoke("search", "pump", "--format", "md", "-k", "1", "--explain").stdout.splitlines()[0]
+    assert head.startswith("| rank | score | dense | sentence | intent | bm25 | fused | path |")
+
+
 def test_search_jsonl_is_one_hit_a_line() -> None:
     lines = parsed_lines(invoke("search", "pump", "--format", "jsonl", "-k", "2"))
     assert [line["rank"] for line in lines] == [1, 2]
