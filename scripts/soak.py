@@ -121,7 +121,7 @@ def _too_full(disk: Path, base: Path, name: str, states: tuple[object, object], 
 def main() -> None:
     """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--kills", type=int, default=228, help="attempts to kill (default: 228); a few come too late")
+    parser.add_argument("--kills", type=int, default=300, help="attempts to kill (default: 300); some come too late")
     parser.add_argument("--seconds", type=float, default=60.0, help="of contention (default: 60)")
     parser.add_argument("--only", choices=("kills", "contention", "full"), help="just one of the three")
     options = parser.parse_args()

@@ -15,6 +15,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -220,10 +221,12 @@ def storm(name: str, place: Path, kills: int) -> int:
     prepare(base / "index")
     old = state(base / "index")
     done = Path(shutil.copytree(base, place / "done"))
+    began = time.perf_counter()
     assert run(work_and_die, name, done / "index", 0, 0.0, done / "count") == 0
+    length = time.perf_counter() - began
     new, points = state(done / "index"), int((done / "count").read_text())
     counted = np.unique(np.linspace(1, points, max(1, kills * 2 // 3)).astype(int)).tolist()
-    times = np.random.default_rng(kills).uniform(0.001, 0.15, kills - len(counted)).tolist()
+    times = np.random.default_rng(kills).uniform(0.001, length, kills - len(counted)).tolist()
     moments = [(point, 0.0) for point in counted] + [(0, seconds) for seconds in times]
     return sum(kill_and_check(name, base, old, new, how) for how in moments)
 
