@@ -9,13 +9,13 @@ Layer 2. Reads files; segments, embeds and ranks nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
 from idc_local.errors import InputError
+from idc_local.fingerprint import parse_json
 from idc_local.types import Span
 
 Half = Literal["tune", "report", "all"]
@@ -232,8 +232,8 @@ def _read_text(path: Path) -> str:
 
 def _parse(text: str, place: str) -> Mapping[str, Any]:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = parse_json(text)
+    except ValueError as error:
         raise InputError(f"{place}: not JSON ({error})", hint=FORMAT_HINT) from error
     if not isinstance(value, dict):
         raise InputError(f"{place}: not a JSON object", hint=FORMAT_HINT)

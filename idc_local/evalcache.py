@@ -8,7 +8,6 @@ Layer 2, edge. Nothing in a part is executed: arrays are read without pickle, re
 
 from __future__ import annotations
 
-import json
 import os
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from idc_local.errors import InputError
-from idc_local.fingerprint import canonical_json, sha256_hex
+from idc_local.fingerprint import canonical_json, parse_json, sha256_hex
 from idc_local.types import FloatArray
 
 BATCH = 2048
@@ -107,7 +106,7 @@ def _vector_part(path: Path) -> Mapping[str, FloatArray]:
 
 
 def _reply_part(path: Path) -> Mapping[str, tuple[str, ...]]:
-    replies = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
+    replies = parse_json(path.read_bytes().decode("utf-8", "surrogatepass"))
     return {str(key): tuple(str(line) for line in reply) for key, reply in replies.items()}
 
 

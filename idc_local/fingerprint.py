@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import TYPE_CHECKING, Any
 
-from idc_local.types import JsonValue
+if TYPE_CHECKING:
+    from idc_local.types import JsonValue
 
 SHORT_ID = 8
 """Hex digits of an id as shown to people."""
@@ -22,6 +24,14 @@ def sha256_hex(data: bytes) -> str:
 def canonical_json(value: JsonValue) -> str:
     """JSON with sorted keys and no white space: equal values give equal text."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def parse_json(data: str | bytes) -> Any:  # noqa: ANN401  (any JSON value)
+    """The value of JSON text; raises ValueError, also where it is nested too deeply to be read."""
+    try:
+        return json.loads(data)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def digest(value: JsonValue) -> str:

@@ -66,7 +66,7 @@ def read_manifest(bundle: zipfile.ZipFile, file: Path) -> Manifest:
             int(entry["size"]), str(entry["sha256"])
         [str(model["name"]) for model in manifest["models"]]
         return dict(manifest)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise BundleError(f"{file} is no bundle ({error})", "make one with idc-local models bundle FILE") from error
 
 

@@ -7,7 +7,6 @@ first-token pooling); for any other, the caller uses ``sbert``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from idc_local.backends.pieces import merge_pieces, split_pieces
 from idc_local.backends.tokens import load_tokenizer
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
+from idc_local.fingerprint import parse_json
 from idc_local.types import FloatArray
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _shape(folder: Path) -> _Shape | None:
     """What the configuration says of the model, or None where it is not one that this module computes."""
     try:
         config, modules, settings, pooling = (
-            json.loads((folder / name).read_text("utf-8"))
+            parse_json((folder / name).read_text("utf-8"))
             for name in ("config.json", "modules.json", "sentence_bert_config.json", "1_Pooling/config.json")
         )
         kinds = [str(module["type"]).rsplit(".", 1)[-1] for module in modules]
@@ -95,13 +95,16 @@ def _shape(folder: Path) -> _Shape | None:
     modes = [key for key, value in pooling.items() if key.startswith("pooling_mode_") and value is True]
     if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
         return None
-    return _Shape(
-        int(config["num_hidden_layers"]),
-        int(config["num_attention_heads"]),
-        float(config["layer_norm_eps"]),
-        int(settings.get("max_seq_length") or config["max_position_embeddings"]),
-        modes == ["pooling_mode_cls_token"],
-    )
+    try:
+        return _Shape(
+            int(config["num_hidden_layers"]),
+            int(config["num_attention_heads"]),
+            float(config["layer_norm_eps"]),
+            int(settings.get("max_seq_length") or config["max_position_embeddings"]),
+            modes == ["pooling_mode_cls_token"],
+        )
+    except KeyError:  # left to the defaults of the library that wrote it
+        return None
 
 
 class BertQueryEncoder:

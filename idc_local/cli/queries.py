@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from idc_local.errors import InputError
 from idc_local.filters import parse_filter
+from idc_local.fingerprint import parse_json
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _JSON_HINT = 'write one object a line: {"id": "q1", "query": "…"}'
@@ -66,8 +66,8 @@ def _plain_query(text: str, number: int, where: str) -> QueryLine:
 
 def _json_query(text: str, number: int, where: str) -> QueryLine:
     try:
-        entry = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        entry = parse_json(text)
+    except ValueError as error:
         raise InputError(f"{where}: not JSON ({error})", hint=_JSON_HINT) from error
     if not isinstance(entry, dict):
         raise InputError(f"{where}: not a JSON object", hint=_JSON_HINT)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from idc_local.errors import IdcError, InputError, StoreCorrupt, StoreError, StoreLocked
+from idc_local.fingerprint import parse_json
 from idc_local.store import caches
 from idc_local.store.layout import (
     DATABASE,
@@ -202,7 +203,7 @@ def _member(tar: tarfile.TarFile, name: str, file: Path) -> IO[bytes]:
 
 def _read_description(stream: IO[bytes], file: Path) -> _Description:
     try:
-        value = json.loads(stream.read(LARGEST_DESCRIPTION))
+        value = parse_json(stream.read(LARGEST_DESCRIPTION))
         number, description = int(value["format"]), _Description(int(value["size"]), str(value["sha256"]))
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file} is no exported index", hint="make one with idc-local export") from error

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from idc_local.fingerprint import parse_json
 from idc_local.store.codec import Json
 from idc_local.store.layout import FileEntry, damaged, open_private
 
@@ -235,7 +236,7 @@ class BlockFile:
     def json(self) -> Json:
         """The file's value as JSON."""
         self.require_all()
-        return json.loads(bytes(self._map))
+        return parse_json(bytes(self._map))
 
     def array(self) -> BlockArray:
         """The file as a .npy array."""

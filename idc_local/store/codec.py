@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from idc_local.fingerprint import parse_json
 from idc_local.terms import term_hashes
 from idc_local.types import (
     Block,
@@ -50,7 +51,7 @@ def encode_json(value: Json) -> bytes:
 
 def decode_json(data: bytes) -> Json:
     """The value that ``encode_json`` was given, tuples as lists."""
-    return json.loads(decode_text(data))
+    return parse_json(decode_text(data))
 
 
 def fields_of(value: Chunk | Intent | SourceRecord) -> dict[str, Json]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch, quote
-from idc_local.fingerprint import canonical_json, sha256_hex
+from idc_local.fingerprint import canonical_json, parse_json, sha256_hex
 
 FORMAT = 2
 """Raised whenever an older program could not read the files of a generation."""
@@ -202,7 +202,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        body = json.loads(data)
+        body = parse_json(data)
         seal, number = body.pop("seal"), body["format"]
         sound = seal == sha256_hex(canonical_json(body).encode())
     except (ValueError, KeyError, TypeError, AttributeError) as error:

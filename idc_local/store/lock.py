@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from idc_local.errors import StoreError, StoreLocked
+from idc_local.fingerprint import parse_json
 from idc_local.store.layout import (
     DOCUMENTS,
     DOOMED,
@@ -81,7 +82,7 @@ def process_start(pid: int) -> str:
 
 def _describe(path: Path) -> str:
     try:
-        owner = json.loads(path.read_bytes())
+        owner = parse_json(path.read_bytes())
         return f"process {int(owner['pid'])} on {owner['host']}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"

@@ -11,7 +11,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from idc_local.fingerprint import canonical_json, sha256_hex
+from idc_local.fingerprint import canonical_json, parse_json, sha256_hex
 from idc_local.store.layout import DATABASE, damaged, sha256_file, sync_folder, write_durably
 
 RESTING = "index.sha256"
@@ -61,7 +61,7 @@ def check_rest(folder: Path) -> None:
     if known is None:
         return
     try:
-        body = json.loads(known)
+        body = parse_json(known)
         sound = body.pop("seal") == _seal(body)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise damaged(folder / RESTING, "it cannot be parsed") from error

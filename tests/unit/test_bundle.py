@@ -392,7 +392,9 @@ def test_what_is_no_bundle(tmp_path: Path, content: bytes | None, message: str) 
         install_models(Catalogue(tmp_path / "models"), file, Silent())
 
 
-@pytest.mark.parametrize("manifest", ["{", "[]", "{}", '{"format": 2}', '{"format": 1, "files": 3, "models": []}'])
+@pytest.mark.parametrize(
+    "manifest", ["{", "[" * 100_000, "[]", "{}", '{"format": 2}', '{"format": 1, "files": 3, "models": []}']
+)
 def test_manifests_of_another_form(tmp_path: Path, manifest: str) -> None:
     with zipfile.ZipFile(tmp_path / "b", "w") as archive:
         archive.writestr("manifest.json", manifest)

@@ -111,7 +111,9 @@ def test_only_regular_files_are_read(tmp_path: Path, kind: bytes) -> None:
         import_index(archive(tmp_path / "x.tar", [("index.json", b"")], kind), tmp_path / "new")
 
 
-@pytest.mark.parametrize("text", [b"", b"[]", b"{}", b'{"format": "x"}', b'{"format": 1, "size": null}', b"\xff"])
+@pytest.mark.parametrize(
+    "text", [b"", b"[]", b"{}", b'{"format": "x"}', b'{"format": 1, "size": null}', b"\xff", b"[" * 20_000]
+)
 def test_a_description_that_is_none(tmp_path: Path, text: bytes) -> None:
     with pytest.raises(InputError, match="no exported index"):
         import_index(archive(tmp_path / "x.tar", [("index.json", text)]), tmp_path / "new")
