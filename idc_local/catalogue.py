@@ -7,16 +7,16 @@ was made from a pulled file). Reads and hashes files; ``pull`` and ``adopt`` wri
 from __future__ import annotations
 
 import hashlib
-import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files as package_files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from idc_local.errors import ModelError, UsageError, quote
-from idc_local.fingerprint import digest
+from idc_local.fingerprint import digest, parse_json
 
 GENERATOR = "generator"
 EMBEDDER = "embedder"
@@ -139,7 +139,9 @@ class Catalogue:
     specs: Mapping[str, ModelSpec] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "specs", {spec.name: spec for spec in (*shipped(), *registered(self.folder))})
+        known = {spec.name: spec for spec in shipped()}
+        added = (spec for spec in registered(self.folder) if spec.name not in known)
+        object.__setattr__(self, "specs", known | {spec.name: spec for spec in added})
 
     def spec(self, name: str) -> ModelSpec:
         """The model called ``name``."""
@@ -157,11 +159,9 @@ class Catalogue:
 
     def status(self, spec: ModelSpec, *, deep: bool = False) -> ModelStatus:
         """Status of one model, its derived file included."""
-        folder = self.place(spec)
-        if not any((folder / entry.path).exists() for entry in spec.files):
-            return ModelStatus(spec, MISSING, f"not in {self.folder}", spec.command)
-        fault = self._fault(spec, (*spec.files, *derived_files(folder, spec)), deep=deep)
-        return ModelStatus(spec, DAMAGED, fault, spec.command) if fault else ModelStatus(spec, OK)
+        files = (*spec.files, *derived_files(self.place(spec), spec))
+        state, detail = self._state(spec, spec.files, files, deep=deep)
+        return ModelStatus(spec, state, detail, spec.command) if detail else ModelStatus(spec, OK)
 
     def resolve(self, role: str, name: str | None = None) -> ModelFiles:
         """The files of the model called ``name`` (None: the default of ``role``), each hashed before it is trusted.
@@ -177,11 +177,11 @@ class Catalogue:
         folder = self.place(spec)
         derived = derived_files(folder, spec)
         loaded = derived or tuple(entry for entry in spec.files if spec.main in ("", entry.path))
-        if not any((folder / entry.path).exists() for entry in loaded):
+        state, detail = self._state(spec, loaded, loaded, deep=True)
+        if state == MISSING:
             raise ModelError(f"model {spec.name} is missing from {self.folder}", hint=spec.command)
-        fault = self._fault(spec, loaded, deep=True)
-        if fault:
-            raise ModelError(f"model {spec.name} is damaged: {fault}", hint=spec.command)
+        if state == DAMAGED:
+            raise ModelError(f"model {spec.name} is damaged: {detail}", hint=spec.command)
         return ModelFiles(
             name=spec.name,
             role=spec.role,
@@ -205,13 +205,19 @@ class Catalogue:
             raise UsageError(f"no model has the role {role!r}", hint=f"roles are {', '.join(ROLES)}")
         return found
 
-    def _fault(self, spec: ModelSpec, entries: tuple[FileSpec, ...], *, deep: bool) -> str:
+    def _state(
+        self, spec: ModelSpec, expected: tuple[FileSpec, ...], checked: tuple[FileSpec, ...], *, deep: bool
+    ) -> tuple[str, str]:
+        """State and what is wrong: missing if nothing of ``expected`` is there, damaged by a fault in ``checked``."""
         folder = self.place(spec)
         try:
-            faults = (fault for entry in entries if (fault := file_fault(folder / entry.path, entry, deep=deep)))
-            return next(faults, "") or (_stray(folder, spec) if not spec.main else "")
+            if not any((folder / entry.path).exists() for entry in expected):
+                return MISSING, f"not in {self.folder}"
+            faults = (fault for entry in checked if (fault := file_fault(folder / entry.path, entry, deep=deep)))
+            detail = next(faults, "") or (_stray(folder, spec) if not spec.main else "")
         except OSError as error:
-            return f"{error.filename or folder} cannot be read ({error.strerror})"
+            detail = f"{error.filename or folder} cannot be read ({error.strerror})"
+        return (DAMAGED, detail) if detail else (OK, "")
 
 
 def file_fault(path: Path, entry: FileSpec, *, deep: bool) -> str:
@@ -243,47 +249,77 @@ def registered(folder: Path) -> Iterator[ModelSpec]:
     """The models of the folder's ``registry.json``."""
     path = folder / REGISTRY
     try:
-        table = json.loads(path.read_text("utf-8"))
+        table = read_json(path)
         if table["format"] != FORMAT:
             raise ValueError(f"format {table['format']}")
         specs = [spec_from(entry, added=True) for entry in table["models"]]
     except (FileNotFoundError, NotADirectoryError):
         return
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{path} cannot be used ({error})", hint=f"mv {quote(path)} {quote(path)}.broken") from None
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"{path} cannot be used ({reason})", hint=f"mv {quote(path)} {quote(path)}.broken") from None
     yield from specs
 
 
+def read_json(path: Path) -> Any:  # noqa: ANN401  (any JSON value)
+    """The value in a file; raises OSError or ValueError."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise ValueError("not a file")
+    return parse_json(path.read_text("utf-8"))
+
+
 def spec_from(entry: Mapping[str, Any], *, added: bool) -> ModelSpec:
-    """A model as it stands in ``models.toml`` or ``registry.json``."""
-    plain = {key: entry[key] for key in entry.keys() & _PLAIN}
-    found = [_file_from(part, entry.get("wheel", ""), entry.get("prefix", "")) for part in entry["file"]]
-    return ModelSpec(**plain, files=tuple(found), languages=tuple(entry.get("languages", ())), added=added)
+    """A model as it stands in ``models.toml``, ``registry.json`` or a bundle.
+
+    Raises:
+        KeyError, TypeError, ValueError: what stands there is no model, or its files lie outside its folder.
+    """
+    if not isinstance(entry, dict):
+        raise TypeError("a model is no object")
+    plain = {key: entry[key] for key in _PLAIN if key in entry}
+    for key, value in plain.items():
+        if type(value) is not _PLAIN[key]:
+            raise ValueError(f"{key} is {value!r}")
+    files = tuple(_file_from(part, entry.get("wheel", ""), entry.get("prefix", "")) for part in entry["file"])
+    languages = tuple(map(str, entry.get("languages", ())))
+    spec = ModelSpec(**plain, files=files, languages=languages, added=added)
+    if not NAME.fullmatch(spec.name):
+        raise ValueError(f"{spec.name!r} is no name")
+    if spec.role not in ROLES:
+        raise ValueError(f"{spec.role!r} is no role")
+    if not files or spec.main not in ("", *(file.path for file in files)):
+        raise ValueError(f"{spec.name} lacks its file")
+    return spec
 
 
-_PLAIN = {"name", "role", "licence", "title", "main", "dimension", "context", "query_prompt", "document_prompt"} | {
-    "default",
-    "terms",
-    "requantise",
-    "requantise_bfloat16",
-}
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+"""What a model, and so its folder, may be called."""
+_PLAIN: Mapping[str, type] = (
+    dict.fromkeys(("name", "role", "licence", "title", "main", "query_prompt", "document_prompt", "terms"), str)
+    | dict.fromkeys(("requantise", "requantise_bfloat16"), str)
+    | dict.fromkeys(("dimension", "context"), int)
+    | {"default": bool}
+)
 
 
 def _file_from(entry: Mapping[str, Any], wheel: str, prefix: str) -> FileSpec:
     parts = [WheelMember(part["wheel"], part["member"]) for part in entry.get("parts", ())]
     if not parts and wheel:
         parts = [WheelMember(wheel, prefix + entry["path"])]
-    return FileSpec(str(entry["path"]), int(entry["size"]), str(entry["sha256"]), tuple(parts))
+    path, size = PurePosixPath(entry["path"]), entry["size"]
+    if path.is_absolute() or not path.name or ".." in path.parts or "\0" in str(path) or type(size) is not int:
+        raise ValueError(f"no file can be {entry['path']!r} with {size!r} bytes")
+    return FileSpec(str(entry["path"]), size, str(entry["sha256"]), tuple(parts))
 
 
 def derived_files(folder: Path, spec: ModelSpec) -> tuple[FileSpec, ...]:
     """The file that a pull made from ``main``, as recorded beside it; none where there is no record for this source."""
     kinds = {spec.requantise, spec.requantise_bfloat16} - {""}
     try:
-        record = json.loads((folder / DERIVED).read_text("utf-8"))
+        record = read_json(folder / DERIVED)
         if record["source_sha256"] != _published(spec) or record["kind"] not in kinds:
             return ()
-        return (FileSpec(Path(record["path"]).name, int(record["size"]), str(record["sha256"])),)
+        return (_file_from(record | {"path": Path(record["path"]).name}, "", ""),)
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, KeyError, TypeError):

@@ -189,11 +189,85 @@ def test_unreadable_record_is_damage_and_leads_nowhere_else(folder: Path, monkey
         Catalogue(folder).resolve(GENERATOR)
 
 
-@pytest.mark.parametrize("text", ["{", '{"format": 2, "models": []}', '{"format": 1, "models": [{"name": "x"}]}', "[]"])
+ENTRY = {"name": "x", "role": GENERATOR, "licence": "", "file": [{"path": "x.gguf", "size": 1, "sha256": "a"}]}
+
+
+def registry(**changes: object) -> str:
+    return json.dumps({"format": 1, "models": [ENTRY | changes]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"format": 2, "models": []}',
+        '{"format": 1, "models": [{"name": "x"}]}',
+        '{"format": 1, "models": ["x"]}',
+        '{"format": 1, "models": {"x": 1}}',
+        "[]",
+        "[" * 100_000,
+        registry(name=3),
+        registry(name="../x"),
+        registry(name="x" * 5000),
+        registry(role="judge"),
+        registry(context=float("inf")),
+        registry(file=[]),
+        registry(main="y.gguf"),
+        registry(file=[{"path": "../x.gguf", "size": 1, "sha256": "a"}]),
+        registry(file=[{"path": "/x.gguf", "size": 1, "sha256": "a"}]),
+        registry(file=[{"path": "x\0.gguf", "size": 1, "sha256": "a"}]),
+        registry(file=[{"path": "x.gguf", "size": float("inf"), "sha256": "a"}]),
+    ],
+)
 def test_damaged_registry_is_an_error_that_names_it(folder: Path, text: str) -> None:
     (folder / "registry.json").write_text(text)
     with pytest.raises(ModelError, match=r"registry\.json cannot be used"):
         Catalogue(folder)
+
+
+def test_registry_that_is_no_file_is_an_error_at_once(folder: Path) -> None:
+    os.mkfifo(folder / "registry.json")
+    with pytest.raises(ModelError, match=r"registry\.json cannot be used \(not a file\)"):
+        Catalogue(folder)
+
+
+def test_registry_takes_the_place_of_no_shipped_model(folder: Path) -> None:
+    (folder / "registry.json").write_text(registry(name="tiny-gen"))
+    assert Catalogue(folder).spec("tiny-gen") == GENERATOR_SPEC
+
+
+@pytest.mark.parametrize(
+    "change", [{"size": float("inf")}, {"path": "x" * 5000}, {"path": ""}, {"kind": {}}, {"size": "9"}]
+)
+def test_derived_record_that_cannot_be_is_damage(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, object]
+) -> None:
+    record = requantised(folder, monkeypatch).with_name("derived.json")
+    record.write_text(json.dumps(json.loads(record.read_text()) | change))
+    catalogue = Catalogue(folder)
+    assert catalogue.status(catalogue.spec("tiny-gen")).state == DAMAGED
+    with pytest.raises(ModelError, match="is damaged"):
+        catalogue.resolve(GENERATOR)
+
+
+def test_derived_record_nested_beyond_reading_is_damage(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    requantised(folder, monkeypatch).with_name("derived.json").write_text("[" * 100_000)
+    with pytest.raises(ModelError, match="is damaged"):
+        Catalogue(folder).resolve(GENERATOR)
+
+
+def test_folder_that_may_not_be_looked_into_is_damage(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    catalogue = Catalogue(folder)
+    monkeypatch.setattr(module, "derived_files", lambda folder, spec: ())
+    monkeypatch.setattr(Path, "exists", refuse)
+    status = catalogue.status(EMBEDDER_SPEC)
+    assert (status.state, status.detail) == (
+        DAMAGED,
+        f"{folder / 'tiny-emb' / 'config.json'} cannot be read (Permission denied)",
+    )
 
 
 def test_fingerprint_follows_files_and_prompts_only(folder: Path) -> None:
