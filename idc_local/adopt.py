@@ -5,9 +5,7 @@ Only data is taken: a folder's pickles and Python files stay where they are, and
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -18,12 +16,14 @@ from idc_local.catalogue import (
     EMBEDDER,
     FORMAT,
     GENERATOR,
+    NAME,
     REGISTRY,
     Catalogue,
     FileSpec,
     ModelFiles,
     ModelSpec,
     file_sha256,
+    read_json,
     registered,
     shipped,
 )
@@ -33,8 +33,9 @@ from idc_local.pull import locked, replace_folder, write_json
 GGUF_MAGIC = b"GGUF"
 WEIGHTS = ".safetensors"
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
+SHORTEST_WINDOW = 8
+"""Tokens of a window that still holds a text beside its special tokens."""
 TAKEN = (WEIGHTS, ".json", ".txt", ".model")
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 Probe = Callable[[ModelFiles], int]
 """Loads a model for a trial and returns the dimension of its vectors (0 for a generator); raises ModelError."""
@@ -59,11 +60,18 @@ def add_model(catalogue: Catalogue, wish: Adoption, probe: Probe) -> ModelSpec:
     check_name(wish.name)
     if not path.exists():
         raise UsageError(f"{path} does not exist", hint="idc-local models add FILE.gguf|FOLDER --name NAME")
-    found, sources = _read_folder(path, wish) if path.is_dir() else _read_gguf(path, wish)
+    if not (path.is_dir() or path.is_file()):
+        raise UsageError(f"{path} is neither a file nor a folder", hint="idc-local models add FILE.gguf --name NAME")
+    try:
+        found, sources = _read_folder(path, wish) if path.is_dir() else _read_gguf(path, wish)
+    except OSError as error:
+        raise ModelError(
+            f"{error.filename or path} cannot be read ({error.strerror})", hint="check its permissions"
+        ) from error
     if wish.role and wish.role != found.role:
         raise UsageError(f"{path} can only be a model for the role {found.role}", hint=f"--role {found.role}")
     try:
-        return _take_in(catalogue.folder, found, sources, probe)
+        return _take_in(catalogue.folder, found, sources, _naming(path, probe))
     except OSError as error:
         where = error.filename or catalogue.folder
         raise ModelError(
@@ -73,7 +81,7 @@ def add_model(catalogue: Catalogue, wish: Adoption, probe: Probe) -> ModelSpec:
 
 def check_name(name: str) -> None:
     """Refuses a name that is no folder's name, or that a model which can be pulled has."""
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise UsageError(f"{name!r} is no name for a model", hint="use lower-case letters, digits and . _ -")
     if any(spec.name == name for spec in shipped()):
         raise UsageError(f"{name} is the name of a model that is known already", hint="choose another --name")
@@ -99,16 +107,16 @@ def _read_folder(path: Path, wish: Adoption) -> tuple[ModelSpec, dict[str, Path]
             raise ModelError(f"{path} needs code of its own ({kind}), which is never run", hint="choose another model")
     sources = dict(_data_files(path))
     _check_weights(path, sources)
-    settings = _json(path / "sentence_bert_config.json")
-    own = _json(path / "config_sentence_transformers.json")
-    prompts = own.get("prompts") or {} if isinstance(own, dict) else {}
+    prompts = _table(path / "config_sentence_transformers.json").get("prompts") or {}
+    if not isinstance(prompts, dict):
+        raise ModelError(f"{path} has prompts that cannot be used", hint="save the model again")
     spec = ModelSpec(
         wish.name,
         EMBEDDER,
         (),
         wish.licence,
         title=path.name,
-        context=int(settings.get("max_seq_length") or 0) if isinstance(settings, dict) else 0,
+        context=_window(path / "sentence_bert_config.json"),
         languages=wish.languages,
         query_prompt=str(prompts.get("query", "")) if wish.query_prompt is None else wish.query_prompt,
         document_prompt=str(prompts.get("document", "")) if wish.document_prompt is None else wish.document_prompt,
@@ -139,11 +147,40 @@ def _check_weights(folder: Path, sources: dict[str, Path]) -> None:
 
 def _json(path: Path) -> Any:  # noqa: ANN401  (any JSON value)
     try:
-        return json.loads(path.read_text("utf-8"))
+        return read_json(path)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read ({error})", hint="save the model again") from error
+
+
+def _table(path: Path) -> dict[str, Any]:
+    """The settings in a file; none where there is no file."""
+    value = _json(path)
+    if not isinstance(value, dict | None):
+        raise ModelError(f"{path} holds no settings", hint="save the model again")
+    return value or {}
+
+
+def _window(path: Path) -> int:
+    """Tokens that a model takes, 0 where its settings do not say."""
+    tokens = _table(path).get("max_seq_length")
+    if tokens is not None and (type(tokens) is not int or tokens < SHORTEST_WINDOW):
+        raise ModelError(f"{path}: max_seq_length is {tokens!r}", hint="give the tokens that the model takes")
+    return tokens or 0
+
+
+def _naming(path: Path, probe: Probe) -> Probe:
+    """The same trial, whose error names ``path``: the files that were tried are gone by then."""
+
+    def named(files: ModelFiles) -> int:
+        try:
+            return probe(files)
+        except ModelError as error:
+            message = error.message.replace(str(files.main), str(path))
+            raise ModelError(message, hint="get it again, or choose another model; nothing was added") from error
+
+    return named
 
 
 def _take_in(folder: Path, spec: ModelSpec, sources: dict[str, Path], probe: Probe) -> ModelSpec:

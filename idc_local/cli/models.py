@@ -16,6 +16,7 @@ from idc_local.cli.render import table_lines
 from idc_local.cli.session import Command, Session, examples
 from idc_local.cli.terminal import Screen, safe
 from idc_local.config import variable
+from idc_local.errors import ModelError
 from idc_local.machine import available_threads
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def add_command(session: Session, options: AddArguments) -> None:
 
 
 def try_model(files: ModelFiles, threads: int) -> int:
-    """Loads a model and lets it do its work once; returns the dimension of its vectors, 0 for a generator."""
+    """Loads a model and lets it do its work; returns the dimension of its vectors, 0 for a generator."""
     from idc_local.backends.llama import load_generator
     from idc_local.backends.sbert import load_embedder
     from idc_local.catalogue import EMBEDDER
@@ -228,6 +229,10 @@ def try_model(files: ModelFiles, threads: int) -> int:
 
     count = threads or available_threads()
     if files.role == EMBEDDER:
-        return int(load_embedder(files, count).encode_documents(["A trial."]).shape[1])
+        # Weights that the files lack are drawn at random, others on each load; a NaN does not equal itself.
+        first, second = (load_embedder(files, count).encode_documents(["A trial."]).tolist() for _ in range(2))
+        if first != second:
+            raise ModelError(f"{files.main} lacks weights, or holds some that are no numbers")
+        return len(first[0])
     load_generator(files, count).generate("A", [GenerationRequest(" trial.", 0)], max_tokens=4, stop="\n\n")
     return 0

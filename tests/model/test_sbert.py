@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from idc_local.backends.minilm import QueryEncoder, load_query_encoder
 from idc_local.backends.sbert import SentenceEmbedder, load_embedder
 from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
 from idc_local.catalogue import Catalogue, ModelFiles
+from idc_local.cli.models import try_model
 from idc_local.errors import ModelError
 from idc_local.ports import Embedder
 from idc_local.types import FloatArray
@@ -132,6 +136,20 @@ def test_environment_of_the_user_cannot_bring_the_network_back(
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     load_embedder(files, 1)
+
+
+@pytest.mark.parametrize("weights", [{}, {"embeddings.word_embeddings.weight": np.nan}], ids=["none", "nan"])
+def test_weights_that_are_missing_or_no_numbers_fail_the_trial(
+    files: ModelFiles, tmp_path: Path, weights: dict[str, float]
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(files.main, folder)
+    kept = load_file(folder / "model.safetensors") if weights else {}
+    save_file(kept | {name: np.full_like(kept[name], value) for name, value in weights.items()}, folder / "w")
+    (folder / "w").replace(folder / "model.safetensors")
+    with pytest.raises(ModelError, match="lacks weights, or holds some that are no numbers"):
+        try_model(replace(files, main=folder), 1)
+    assert try_model(files, 1) == 384
 
 
 def test_unusable_folder_is_one_clear_error(files: ModelFiles, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,12 @@ def test_added_model_that_was_changed_is_refused(tmp_path: Path) -> None:
         ({"tokenizer.json": None}, "holds no tokenizer.json"),
         ({"modules.json": None}, "is not a sentence-transformers folder"),
         ({"modules.json": "{"}, "cannot be read"),
+        ({"modules.json": "[" * 100_000}, "cannot be read"),
+        ({"sentence_bert_config.json": '{"max_seq_length": "long"}'}, "max_seq_length is 'long'"),
+        ({"sentence_bert_config.json": '{"max_seq_length": -5}'}, "max_seq_length is -5"),
+        ({"sentence_bert_config.json": '{"max_seq_length": Infinity}'}, "max_seq_length is inf"),
+        ({"sentence_bert_config.json": "[1]"}, "holds no settings"),
+        ({"config_sentence_transformers.json": '{"prompts": [1]}'}, "has prompts that cannot be used"),
         ({"modules.json": '[{"type": "run_me.Evil"}]'}, "needs code of its own"),
     ],
 )
@@ -151,4 +158,21 @@ def test_failed_trial_leaves_nothing(source: Path, tmp_path: Path) -> None:
 
     with pytest.raises(ModelError):
         add_model(Catalogue(tmp_path / "models"), Adoption(source, "mine"), fail)
+    assert [path.name for path in (tmp_path / "models").iterdir()] == [".lock"]
+
+
+def test_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "m.gguf")
+    with pytest.raises(UsageError, match="neither a file nor a folder"):
+        add(tmp_path / "models", tmp_path / "m.gguf")
+
+
+def test_failed_trial_names_the_file_that_was_given(tmp_path: Path) -> None:
+    def fail(files: ModelFiles) -> int:
+        raise ModelError(f"{files.main} cannot be loaded", hint="idc-local models verify")
+
+    (tmp_path / "m.gguf").write_bytes(b"GGUF data")
+    with pytest.raises(ModelError) as caught:
+        add_model(Catalogue(tmp_path / "models"), Adoption(tmp_path / "m.gguf", "mine"), fail)
+    assert caught.value.message == f"{tmp_path / 'm.gguf'} cannot be loaded"
     assert [path.name for path in (tmp_path / "models").iterdir()] == [".lock"]
