@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import click
 
-from idc_local.cli.output import to_json, write
+from idc_local.cli.output import OutputError, to_json, write
 from idc_local.cli.session import App
 from idc_local.cli.terminal import safe
 from idc_local.errors import IdcError
@@ -40,7 +40,7 @@ def _run(call: Callable[[], object], app: App) -> int:
         call()
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except BrokenPipeError:
+    except (BrokenPipeError, OutputError):
         raise
     except (KeyboardInterrupt, click.Abort):
         return _fail(app, "interrupted", "run it again; what was finished is kept", INTERRUPTED)

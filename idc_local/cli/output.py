@@ -114,6 +114,19 @@ def cell(value: object) -> str:
     return value if isinstance(value, str) else to_json(value) if isinstance(value, Mapping | list) else str(value)
 
 
+class OutputError(OSError):
+    """stdout does not take what is written."""
+
+
 def write(text: str, *, err: bool = False) -> None:
-    """Writes to stdout, or stderr, as it is: no colour is added or taken away."""
-    click.echo(text, nl=False, err=err, color=True)
+    """Writes to stdout, or stderr, as it is: no colour is added or taken away.
+
+    What stderr does not take is lost: the work goes on. BrokenPipeError passes through.
+    """
+    try:
+        click.echo(text, nl=False, err=err, color=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if not err:
+            raise OutputError(error.errno, error.strerror) from error

@@ -104,6 +104,35 @@ def test_output_that_cannot_be_written_is_one_line() -> None:
     assert result.stderr.count(b"\n") == 1
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_result_that_cannot_be_written_is_one_line(form: str) -> None:
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "idc_local", "config", "show", "--format", form],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+    assert (result.returncode, result.stderr) == (
+        2,
+        b"error: cannot write the output: No space left on device. hint: check where stdout goes\n",
+    )
+
+
+def test_note_that_cannot_be_written_fails_nothing() -> None:
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "idc_local", "config", "show", "-v", "--format", "csv"],
+            stdout=subprocess.PIPE,
+            stderr=full,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+    assert result.returncode == 0
+    assert result.stdout.startswith(b"setting,")
+
+
 def test_closed_streams_are_no_error() -> None:
     command = f"{sys.executable} -m idc_local --help <&- >&- 2>&-"
     result = subprocess.run(["sh", "-c", command], env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
