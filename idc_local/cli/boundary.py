@@ -44,6 +44,9 @@ def _run(call: Callable[[], object], app: App) -> int:
         raise
     except (KeyboardInterrupt, click.Abort):
         return _fail(app, "interrupted", "run it again; what was finished is kept", INTERRUPTED)
+    except click.exceptions.NoArgsIsHelpError as error:  # a group without a command: the help was not asked for
+        write(f"{error.format_message()}\n", err=True)
+        return 2
     except click.ClickException as error:
         return _fail(app, error.format_message(), _usage_hint(error), 2)
     except IdcError as error:

@@ -650,6 +650,13 @@ def test_lone_surrogates_in_file_names_are_printed_as_escapes() -> None:
     assert parsed(result)["document"]["path"] == "caf\udce9.md"
 
 
+@pytest.mark.parametrize("group", ["config", "models"])
+def test_a_group_without_a_command_shows_its_help_on_stderr(group: str) -> None:
+    result = invoke(group)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == invoke(group, "--help").stdout
+
+
 def test_every_command_of_the_overview_exists() -> None:
     for name in COMMANDS:
         result = invoke(name, "--help")
