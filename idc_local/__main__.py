@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import io
-import os
 import sys
-import warnings
 from typing import NoReturn
-
-from idc_local.errors import NetworkBlocked
-from idc_local.lockdown import close_network
-from idc_local.netguard import guard, seal_environment
 
 
 def main() -> NoReturn:
-    """Runs ``idc-local`` with the arguments of the process, and exits.
+    """Runs ``idc-local`` with the arguments of the process, and exits."""
+    try:
+        _main()
+    except KeyboardInterrupt:  # while modules were still being imported
+        sys.stderr.write("error: interrupted. hint: run it again; what was finished is kept\n")
+        sys.exit(130)
 
-    The guard is up before any library is imported: one that reaches for the network then is stopped and named too.
-    """
+
+def _main() -> NoReturn:
+    """The guard is up before any library is imported: one that reaches for the network is stopped and named too."""
+    import os
+    import warnings
+
+    from idc_local.errors import NetworkBlocked
+    from idc_local.lockdown import close_network
+    from idc_local.netguard import guard, seal_environment
+
     seal_environment(os.environ)
     prepare_streams()
     if not sys.warnoptions:
@@ -34,6 +40,9 @@ def main() -> NoReturn:
 
 def prepare_streams() -> None:
     """Makes output UTF-8 whatever the locale says, with escapes for what UTF-8 cannot hold; opens what was closed."""
+    import io
+    import os
+
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as the process lasts

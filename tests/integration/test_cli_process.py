@@ -104,6 +104,24 @@ def test_output_that_cannot_be_written_is_one_line() -> None:
     assert result.stderr.count(b"\n") == 1
 
 
+@pytest.mark.parametrize("module", ["idc_local.lockdown", "idc_local.cli", "click"])
+def test_ctrl_c_while_it_starts_is_one_line(module: str) -> None:
+    code = f"""
+import sys
+from idc_local.__main__ import main
+class Interrupted:
+    @staticmethod
+    def find_spec(name, *rest):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted)
+main()
+"""
+    result = run("status", code=code)
+    assert (result.returncode, result.stdout) == (130, b"")
+    assert result.stderr == b"error: interrupted. hint: run it again; what was finished is kept\n"
+
+
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_result_that_cannot_be_written_is_one_line(form: str) -> None:
     with open("/dev/full", "w") as full:
