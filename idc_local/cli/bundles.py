@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from idc_local.cli.output import Result
+from idc_local.cli.parameters import PathName
 from idc_local.cli.progress import quantity
 from idc_local.cli.session import Command, Session, examples
 from idc_local.cli.terminal import Screen, safe
@@ -40,7 +41,7 @@ class BundleArguments:
         "idc-local models bundle new.bundle --platform manylinux_2_28_x86_64 --python-version 3.12 --find-links wheels",
     ),
 )
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", metavar="FILE", type=PathName(dir_okay=False))
 @click.argument("names", nargs=-1, metavar="[NAME...]")
 @click.option("--platform", default="", metavar="TAG", help="Platform of the other machine, as wheels name it. "
               "[default: this one]")  # fmt: skip
@@ -49,7 +50,7 @@ class BundleArguments:
 @click.option(
     "--find-links",
     metavar="DIR",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=PathName(exists=True, file_okay=False),
     help="Folder of wheels that no index has, as of llama-cpp-python for another platform.",
 )
 def bundle_command(session: Session, options: BundleArguments) -> None:
@@ -92,7 +93,7 @@ class InstallArguments:
         "idc-local models install idc-local.bundle", "idc-local models install idc-local.bundle --models /srv/models"
     ),
 )
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", metavar="FILE", type=PathName(dir_okay=False))
 def install_command(session: Session, options: InstallArguments) -> None:
     """Take the models out of a bundle FILE, each checked by size and sha256; needs no network."""
     from idc_local.carried import install_models

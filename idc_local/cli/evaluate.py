@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idc_local.cli.output import Result
-from idc_local.cli.parameters import objective_option
+from idc_local.cli.parameters import PathName, objective_option
 from idc_local.cli.render import table_lines
 from idc_local.cli.session import Command, Session, examples
 from idc_local.cli.terminal import safe
@@ -57,7 +57,7 @@ class EvalArguments:
         "idc-local eval --corpus --plots plots",
     ),
 )
-@click.argument("data", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("data", nargs=-1, type=PathName())
 @click.option("--corpus", is_flag=True, help="Evaluate the index by its own held-out questions; needs no labels.")
 @click.option("--strategies", default="all", metavar="LIST", help="Names with commas between, or all. [default: all]")
 @click.option(
@@ -84,8 +84,8 @@ class EvalArguments:
 )
 @click.option("--baseline", default="fixed", metavar="NAME", help="Strategy to compare with. [default: fixed]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="For everything drawn. [default: 0]")
-@click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Where vectors and questions are kept.")
-@click.option("--plots", type=click.Path(path_type=Path), metavar="DIR", help="Draw curves there, as PNG and SVG.")
+@click.option("--cache", type=PathName(), metavar="DIR", help="Where vectors and questions are kept.")
+@click.option("--plots", type=PathName(), metavar="DIR", help="Draw curves there, as PNG and SVG.")
 def eval_command(session: Session, options: EvalArguments) -> None:
     """Compare strategies, sizes and retrievers on question sets (DATA: folders), or on the index (--corpus).
 

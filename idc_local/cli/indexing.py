@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idc_local.cli.output import Result
-from idc_local.cli.parameters import intents_option, objective_option, strategy_option, target_option
+from idc_local.cli.parameters import PathName, intents_option, objective_option, strategy_option, target_option
 from idc_local.cli.progress import counted, duration, quantity
 from idc_local.cli.schema import report_item, skip_item
 from idc_local.cli.session import Command, Session, examples
@@ -56,7 +56,7 @@ class IndexArguments:
         "cat letter.txt | idc-local index -",
     ),
 )
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=PathName(allow_dash=True))
 @click.option("--include", multiple=True, metavar="GLOB", help="Take only what a pattern (as in .gitignore) names, or "
               "a folder above it. May be given several times.")  # fmt: skip
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out what the pattern names. May be given several "

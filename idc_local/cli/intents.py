@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idc_local.cli.output import Result, number, to_json, write
-from idc_local.cli.parameters import intents_option
+from idc_local.cli.parameters import PathName, intents_option
 from idc_local.cli.queries import read_queries
 from idc_local.cli.schema import INTENT_COLUMNS, intent_item
 from idc_local.cli.session import Command, Session, examples
@@ -46,7 +46,7 @@ class IntentsArguments:
         "idc-local intents --gaps questions.txt",
     ),
 )
-@click.argument("source", required=False, metavar="[FILE]", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("source", required=False, metavar="[FILE]", type=PathName(allow_dash=True))
 @click.option("--all", "every", is_flag=True, help="The questions that are stored in the index.")
 @click.option("--pairs", is_flag=True, help="Print training pairs: one JSON line with question and passage for each.")
 @click.option(

@@ -11,6 +11,7 @@ import click
 
 from idc_local.cli.bundles import bundle_command, install_command
 from idc_local.cli.output import Result
+from idc_local.cli.parameters import PathName
 from idc_local.cli.progress import quantity
 from idc_local.cli.render import table_lines
 from idc_local.cli.session import Command, Session, examples
@@ -188,7 +189,7 @@ class AddArguments:
         "idc-local models add ./multilingual-minilm --name multi --language de --language fr",
     ),
 )
-@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.argument("path", metavar="PATH", type=PathName())
 @click.option("--name", required=True, metavar="NAME", help="What to call it: lower-case letters, digits and . _ -")
 @click.option("--role", type=click.Choice(("generator", "embedder")), help="Refuse PATH if it cannot play this role.")
 @click.option("--query-prompt", metavar="TEXT", help="Put before queries. [default: as the model's settings say]")

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from idc_local.config import INTENT_SOURCES, OBJECTIVES, STRATEGIES
 
-source_argument = click.argument("source", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
+
+class PathName(click.Path):
+    """A path; an empty one is refused, for it would mean the current folder although an unset variable was meant."""
+
+    def __init__(self, *, path_type: type[Any] = Path, **rules: bool) -> None:
+        super().__init__(path_type=path_type, **rules)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """The path."""
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+source_argument = click.argument("source", metavar="FILE", type=PathName(allow_dash=True))
 """One file to read, or ``-``."""
 
 strategy_option = click.option(

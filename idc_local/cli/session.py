@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from idc_local.cli.output import Result, render, write
+from idc_local.cli.parameters import PathName
 from idc_local.cli.progress import Quiet, Reporter
 from idc_local.cli.terminal import Screen, detect_screen, safe
 from idc_local.config import FORMATS, Settings, load_settings
@@ -153,7 +153,7 @@ class Session:
 
 
 def _common_options() -> list[click.Option]:
-    path = click.Path(path_type=Path)
+    path = PathName()
     return [
         click.Option(
             ["--index"], type=path, metavar="DIR", help="Folder of the index. [env: IDC_INDEX; default: .idc]"

@@ -9,6 +9,7 @@ import click
 
 from idc_local.cli.checks import report_checks
 from idc_local.cli.output import Result
+from idc_local.cli.parameters import PathName
 from idc_local.cli.session import Command, Session, examples
 
 
@@ -25,7 +26,7 @@ class PathArgument:
     options=PathArgument,
     epilog=examples("idc-local remove contracts/old.md", "idc-local remove contracts/"),
 )
-@click.argument("path", metavar="PATH")
+@click.argument("path", metavar="PATH", type=PathName(path_type=str))
 def remove_command(session: Session, options: PathArgument) -> None:
     """Take a file, or all files of a folder, out of the index; PATH as `idc-local status -v` shows it.
 
@@ -44,7 +45,7 @@ def remove_command(session: Session, options: PathArgument) -> None:
     options=PathArgument,
     epilog=examples("idc-local forget letters/private.txt"),
 )
-@click.argument("path", metavar="PATH")
+@click.argument("path", metavar="PATH", type=PathName(path_type=str))
 def forget_command(session: Session, options: PathArgument) -> None:
     """Remove a document with its text, vectors, questions and caches, and check that no trace is left.
 
@@ -88,7 +89,7 @@ class FileArgument:
         "idc-local export notes.idc.tar", "idc-local export /media/stick/notes.idc.tar --index ~/notes.idc"
     ),
 )
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("file", metavar="FILE", type=PathName())
 def export_command(session: Session, options: FileArgument) -> None:
     """Write the whole index to one file, for another machine or as a backup.
 
@@ -104,7 +105,7 @@ def export_command(session: Session, options: FileArgument) -> None:
     options=FileArgument,
     epilog=examples("idc-local import notes.idc.tar", "idc-local import notes.idc.tar --index ~/notes.idc"),
 )
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("file", metavar="FILE", type=PathName())
 def import_command(session: Session, options: FileArgument) -> None:
     """Make an index from an exported file, all of it or nothing; the folder of the index must be missing or empty."""
     session.expect(file=str(options.file), checks=[])

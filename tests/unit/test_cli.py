@@ -657,6 +657,25 @@ def test_a_group_without_a_command_shows_its_help_on_stderr(group: str) -> None:
     assert result.stderr == invoke(group, "--help").stdout
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("index", ""),
+        ("index", "docs", "--index", ""),
+        ("chunk", ""),
+        ("forget", ""),
+        ("export", ""),
+        ("models", "add", "", "--name", "x"),
+        ("status", "--models", ""),
+    ],
+)
+def test_an_empty_path_is_not_the_current_folder(call: tuple[str, ...]) -> None:
+    result = invoke(*call)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert ": the path is empty. hint: idc-local " in line
+
+
 def test_every_command_of_the_overview_exists() -> None:
     for name in COMMANDS:
         result = invoke(name, "--help")
