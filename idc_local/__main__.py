@@ -31,10 +31,12 @@ def _main() -> NoReturn:
     with guard(allow=False) as log:
         try:
             from idc_local.cli import cli
+            from idc_local.cli.boundary import heed_signals
             from idc_local.cli.session import App
         except NetworkBlocked as error:
             sys.stderr.write(f"error: {error}\n")
             sys.exit(error.exit_code)
+        heed_signals()
         cli.main(obj=App(close_network=close_network, early=log))
 
 

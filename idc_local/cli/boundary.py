@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -16,8 +17,31 @@ from idc_local.cli.terminal import safe
 from idc_local.errors import IdcError
 
 INTERRUPTED = 130
+SIGNALLED = 128
+"""A shell adds this to the number of the signal that ended a program."""
+STOPPING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""What asks a program to end: a service that stops, a terminal that is closed."""
 BROKEN_PIPE = 141
 """What a shell reports for a program that ends because nobody reads its output."""
+
+
+class Stopped(BaseException):
+    """A signal asked the program to end; what is half done is cleaned up on the way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def heed_signals() -> None:
+    """Lets each of ``STOPPING`` raise ``Stopped``, unless whoever started the program had it ignored."""
+
+    def stop(number: int, frame: object) -> None:
+        raise Stopped(number)
+
+    for number in STOPPING:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, stop)
 
 
 def run(call: Callable[[], object], app: App) -> int:
@@ -44,6 +68,9 @@ def _run(call: Callable[[], object], app: App) -> int:
         raise
     except (KeyboardInterrupt, click.Abort):
         return _fail(app, "interrupted", "run it again; what was finished is kept", INTERRUPTED)
+    except Stopped as stopped:
+        what = f"stopped by {signal.Signals(stopped.number).name}"
+        return _fail(app, what, "run it again; what was finished is kept", SIGNALLED + stopped.number)
     except click.exceptions.NoArgsIsHelpError as error:  # a group without a command: the help was not asked for
         write(f"{error.format_message()}\n", err=True)
         return 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -178,6 +179,38 @@ def test_interrupt_ends_with_130() -> None:
     assert result.stderr == (
         b"network: 0 connections\nerror: interrupted. hint: run it again; what was finished is kept\n"
     )
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_request_to_end_cleans_up_and_is_one_line(name: str, tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    body = f"""
+        from pathlib import Path
+        from idc_local.cli.boundary import heed_signals
+        signal.signal(signal.{name}, signal.SIG_DFL)
+        heed_signals()
+        try:
+            Path({str(left)!r}).touch()
+            os.kill(os.getpid(), signal.{name})
+        finally:
+            Path({str(left)!r}).unlink()
+"""
+    result = run("status", code=SCRIPTED.format(body=body.strip()))
+    assert result.returncode == 128 + getattr(signal, name)
+    assert result.stdout == b""
+    assert result.stderr == f"error: stopped by {name}. hint: run it again; what was finished is kept\n".encode()
+    assert not left.exists()
+
+
+def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
+    body = """
+        from idc_local.cli.boundary import heed_signals
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        heed_signals()
+        os.kill(os.getpid(), signal.SIGHUP)
+        return super().status()
+"""
+    assert run("status", code=SCRIPTED.format(body=body.strip())).returncode == 0
 
 
 def test_a_connection_is_refused_before_it_is_made() -> None:
