@@ -223,10 +223,9 @@ def add_command(session: Session, options: AddArguments) -> None:
 
 def try_model(files: ModelFiles, threads: int) -> int:
     """Loads a model and lets it do its work; returns the dimension of its vectors, 0 for a generator."""
-    from idc_local.backends.llama import load_generator
     from idc_local.backends.sbert import load_embedder
+    from idc_local.backends.trial import try_generator
     from idc_local.catalogue import EMBEDDER
-    from idc_local.ports import GenerationRequest
 
     count = threads or available_threads()
     if files.role == EMBEDDER:
@@ -235,5 +234,5 @@ def try_model(files: ModelFiles, threads: int) -> int:
         if first != second:
             raise ModelError(f"{files.main} lacks weights, or holds some that are no numbers")
         return len(first[0])
-    load_generator(files, count).generate("A", [GenerationRequest(" trial.", 0)], max_tokens=4, stop="\n\n")
+    try_generator(files, count)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from llama_cpp import Llama
 
 from idc_local.backends.llama import SLOTS, LlamaGenerator, load_generator, requantise
 from idc_local.backends.sampling import Sampling
+from idc_local.backends.trial import try_generator
 from idc_local.catalogue import Catalogue, ModelFiles
 from idc_local.errors import ModelError
 from idc_local.machine import multiplies_bfloat16
@@ -76,6 +78,20 @@ def test_same_requests_give_the_same_texts(generator: LlamaGenerator, texts: lis
     fresh = load_generator(files, 2)
     assert fresh.generate(PREFIX, requests(ASKED), max_tokens=16, stop="\n") == texts
     assert fresh.fingerprint == generator.fingerprint
+
+
+def test_trial_names_what_is_unusable_and_outlives_a_crash(files: ModelFiles, tmp_path: Path) -> None:
+    try_generator(files, 1)
+    data = bytearray(files.main.read_bytes())
+    broken = replace(files, main=tmp_path / "m.gguf")
+    broken.main.write_bytes(data[:1000])
+    with pytest.raises(ModelError, match=r"m\.gguf cannot be loaded by llama\.cpp$"):
+        try_generator(broken, 1)
+    layers = data.index(b"llama.block_count") + len(b"llama.block_count") + 4
+    data[layers : layers + 4] = (2**31).to_bytes(4, "little")
+    broken.main.write_bytes(data)
+    with pytest.raises(ModelError, match=r"m\.gguf makes llama\.cpp crash$"):
+        try_generator(broken, 1)
 
 
 def test_seed_changes_the_text_and_temperature_zero_does_not_use_it(files: ModelFiles) -> None:
