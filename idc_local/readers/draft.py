@@ -74,7 +74,7 @@ class Draft:
 
     def table(self, rows: Iterable[Row], head: int = 0) -> None:
         """A table of one row or more; its first ``head`` rows say what the columns are."""
-        kept = [(index, row.page, line) for index, row in enumerate(rows) if (line := _row(row.cells))]
+        kept = [(index, row.page, line) for index, row in enumerate(rows) if (line := row_text(row.cells))]
         if not kept:
             return
         lines = [line for _, _, line in kept]
@@ -139,7 +139,7 @@ def _lines(text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _row(cells: Sequence[str]) -> str:
+def row_text(cells: Sequence[str]) -> str:
     """One line a row; empty where no cell holds anything. Empty cells at the end are dropped."""
     texts = [one_line(cell) for cell in cells]
     while texts and not texts[-1]:

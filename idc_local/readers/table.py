@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from idc_local.readers.blocks import RawBlock, Source, build_document
 from idc_local.readers.decode import decode
-from idc_local.readers.draft import one_line
+from idc_local.readers.draft import row_text
 from idc_local.types import BlockKind, Document, Span
 
 _DELIMITERS = ",;\t|"
@@ -110,7 +110,7 @@ def _document(source: Source, rows: Sequence[_Row]) -> Document:
     header: Span | None = None
     heads = _is_header(rows)
     for number, row in enumerate(rows, 1):
-        text = " | ".join(map(one_line, row.cells)).rstrip(" |")
+        text = row_text(row.cells)
         if not text:
             continue
         pages.append((offset, f"row {number}"))

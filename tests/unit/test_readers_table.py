@@ -79,6 +79,10 @@ def test_binary_is_refused() -> None:
         read_source(b"\x00\xff\x00\x01" * 200, "a.csv")
 
 
+def test_a_bar_at_the_end_of_a_cell_stays() -> None:
+    assert read("name,mark,\npipe,x |,\nbar,|,\n,,0|\n").text == "name | mark\npipe | x |\nbar | |\n |  | 0|"
+
+
 CELLS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=12)
 
 
