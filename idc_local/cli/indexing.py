@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idc_local.cli.output import Result
-from idc_local.cli.parameters import PathName, intents_option, objective_option, strategy_option, target_option
+from idc_local.cli.parameters import Amount, PathName, intents_option, objective_option, strategy_option, target_option
 from idc_local.cli.progress import counted, duration, quantity
 from idc_local.cli.schema import report_item, skip_item
 from idc_local.cli.session import Command, Session, examples
@@ -65,7 +65,7 @@ class IndexArguments:
 @click.option("--archives", is_flag=True, help="Also read what is in .zip and .tar archives.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done with each file, how long it takes and how much "
               "disk it needs.")  # fmt: skip
-@click.option("--max-minutes", type=click.FloatRange(min=0), metavar="N", help="Time for the language model, "
+@click.option("--max-minutes", type=Amount(), metavar="N", help="Time for the language model, "
               "newest documents first; the rest get heuristic questions until a later run has time.")  # fmt: skip
 @intents_option
 @strategy_option

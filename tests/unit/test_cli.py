@@ -407,6 +407,15 @@ def test_index_options_reach_the_use_case() -> None:
     assert (options.retry_failed, options.rebuild) == (True, True)
 
 
+@pytest.mark.parametrize("value", ["nan", "-1", "soon"])
+def test_no_time_is_no_number(value: str) -> None:
+    result = invoke("index", "docs", "--max-minutes", value)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+    assert value in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
 def test_index_reads_standard_input() -> None:
     runtime = FakeRuntime()
     assert invoke("index", "-", stdin="text", runtime=runtime).exit_code == 0
