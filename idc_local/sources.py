@@ -9,6 +9,7 @@ import errno
 import os
 import stat
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -105,9 +106,7 @@ def _named(
 ) -> Iterable[Found]:
     """Files under names that no file of another root has: relative to ``root``, or to a folder above it."""
     base = root if root.is_dir() else root.parent
-    outer = [Path(record.root) for record in known.values() if record.root]
-    containing = [folder for folder in outer if folder == base or folder in base.parents]
-    home = min(containing, key=lambda folder: len(folder.parts)) if containing else base
+    home = _home(root, base, known.values())
     homeless = {path: record for path, record in known.items() if not record.root and path != STDIN}
     adopted = next(
         (folder for folder in (base, *base.parents) if _same(_below_home(base, folder, files), homeless)), None
@@ -119,6 +118,15 @@ def _named(
         if home == home.parent or not any(_taken(entry, known, found) for entry in entries):
             return entries
         home = home.parent
+
+
+def _home(root: Path, base: Path, known: Iterable[SourceRecord]) -> Path:
+    """The folder that most of the root's known files are named from; else the outermost known one that holds it."""
+    records = [record for record in known if record.root]
+    mine = Counter(Path(record.root) for record in records if _below(record, [str(root)]))
+    around = {base, *base.parents} & {Path(record.root) for record in records}
+    used = sorted(around & mine.keys(), key=lambda folder: (-mine[folder], len(folder.parts)))
+    return next(iter(used), min(around, key=lambda folder: len(folder.parts), default=base))
 
 
 def _below_home(base: Path, home: Path, files: Sequence[SourceFile]) -> list[Found]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from idc_local.errors import InputError
 from idc_local.readers.walk import WalkOptions
@@ -77,6 +80,41 @@ def test_equal_names_below_two_roots_get_the_folder_s_name(tmp_path: Path) -> No
     later = plan_sources([tmp_path / "two"], known(plan_sources([tmp_path / "one"], {})))
     assert names(later) == ["two/a.txt"]
     assert later.removed == ()
+
+
+def test_a_file_beside_a_folder_does_not_rename_the_folder_s_files_the_next_time(tmp_path: Path) -> None:
+    write(tmp_path, "contracts/heating.txt", "contracts/sub/boiler.txt", "handbook.md")
+    roots = [tmp_path / "contracts", tmp_path / "handbook.md"]
+    first = plan_sources(roots, {})
+    assert names(first) == ["heating.txt", "sub/boiler.txt", "handbook.md"]
+    again = plan_sources(roots, known(first))
+    assert (again.found, again.removed) == (first.found, ())
+
+
+def test_a_folder_keeps_its_names_after_one_with_the_same_names_came(tmp_path: Path) -> None:
+    write(tmp_path, "one/notes.txt", "two/notes.txt")
+    first = known(plan_sources([tmp_path / "one"], {}))
+    both = first | known(plan_sources([tmp_path / "two"], first))
+    assert sorted(both) == ["notes.txt", "two/notes.txt"]
+    again = plan_sources([tmp_path / "one"], both)
+    assert (names(again), again.removed) == (["notes.txt"], ())
+
+
+PLACES = st.lists(st.sampled_from(["a", "b"]), max_size=3).map("/".join)
+FILES = st.lists(st.tuples(PLACES, st.sampled_from(["x.txt", "y.txt"])).map("/".join), min_size=1, max_size=6)
+
+
+@given(FILES, st.lists(st.lists(PLACES, min_size=1, max_size=3), min_size=1, max_size=4))
+def test_the_same_run_again_changes_nothing(files: list[str], runs: list[list[str]]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        write(Path(place), *(f"w/{name}" for name in files))
+        records: dict[str, SourceRecord] = {}
+        for run in runs:
+            roots = [root for part in run if (root := Path(place, "w", part)).exists()]
+            plan = plan_sources(roots, records)
+            records = {name: record for name, record in records.items() if name not in plan.removed} | known(plan)
+            again = plan_sources(roots, records)
+            assert (again.found, again.removed) == (plan.found, ())
 
 
 def test_nested_roots_name_each_file_once(tmp_path: Path) -> None:
