@@ -116,7 +116,8 @@ def _threads(machine: Machine) -> Check:
     if asked.isascii() and asked.isdigit() and int(asked) > machine.processors:
         detail = f"{asked} threads slow each other down on {machine.processors} processors"
         return Check("threads", "warn", detail, "unset OMP_NUM_THREADS IDC_THREADS")
-    return Check("threads", "ok", f"threads: {asked or machine.processors}, processors: {machine.processors}")
+    threads = asked if asked.isdigit() else machine.processors
+    return Check("threads", "ok", f"{threads} on {machine.processors} processors")
 
 
 def _environment(machine: Machine) -> Iterator[Check]:

@@ -37,12 +37,17 @@ def find_gaps(answers: Answers, queries: Iterable[Query]) -> Iterator[Gap]:
     """The queries without a passage that answers them well, in order."""
     for query in queries:
         hits = answers.search(query, LOOKED_AT)
-        best = max(hits, key=_evidence, default=None)
-        if best is None or _evidence(best) < WELL:
-            yield Gap(query, 0.0 if best is None else _evidence(best), best.chunk if best else None)
+        best = max(hits, key=evidence, default=None)
+        if best is None or evidence(best) < WELL:
+            yield Gap(query, 0.0 if best is None else evidence(best), best.chunk if best else None)
 
 
-def _evidence(hit: Hit) -> float:
+def answered_well(hits: Iterable[Hit]) -> bool:
+    """True where one of the hits has enough evidence to count as an answer."""
+    return any(evidence(hit) >= WELL for hit in hits)
+
+
+def evidence(hit: Hit) -> float:
     """Mean of the passage's cosine with the question, and of its best sentence's cosine and share of its terms."""
     sentence = 0.0 if math.isnan(hit.explain.sentence) else hit.explain.sentence
     return (hit.explain.dense + sentence) / 2

@@ -60,9 +60,7 @@ def require_plots() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise UsageError(
-            "plots need matplotlib, which is not installed", hint='run pip install "idc-local[plots]"'
-        ) from error
+        raise UsageError("plots need matplotlib, which is not installed", hint="pip install matplotlib") from error
 
 
 def draw_plots(plots: Sequence[Plot], folder: Path) -> list[Path]:

@@ -80,7 +80,7 @@ class Progress(Protocol):
     """Told how far a stage is; draws, or does not."""
 
     def start(self, stage: str, total: int | None, unit: str) -> None:
-        """A stage begins; ``total`` None when its end is unknown."""
+        """A stage begins; ``total`` None when its end is unknown, ``unit`` empty where nothing can be counted."""
         ...
 
     def advance(self, amount: int = 1, detail: str = "") -> None:

@@ -91,12 +91,14 @@ class Runtime:
     def _embedder(self, files: ModelFiles) -> Embedder:
         from idc_local.backends.sbert import load_embedder
 
-        return cast(Embedder, self._once(f"embedder {files.name}", lambda: load_embedder(files, self.threads)))
+        return cast(Embedder, self._loading(f"embedder {files.name}", lambda: load_embedder(files, self.threads)))
 
     def _generator(self, files: ModelFiles) -> TextGenerator:
         from idc_local.backends.llama import load_generator
 
-        return cast(TextGenerator, self._once(f"generator {files.name}", lambda: load_generator(files, self.threads)))
+        return cast(
+            TextGenerator, self._loading(f"generator {files.name}", lambda: load_generator(files, self.threads))
+        )
 
     def _counter(self) -> TokenCounter:
         """The embedder's own tokenizer where its files are there, else an estimate that errs high."""
@@ -111,6 +113,18 @@ class Runtime:
         if key not in self._loaded:
             self._loaded[key] = load()
         return self._loaded[key]
+
+    def _loading(self, key: str, load: Callable[[], object]) -> object:
+        """The same, said while it happens: importing the libraries takes seconds."""
+
+        def shown() -> object:
+            self._progress.start(f"loading the {key}", None, "")
+            try:
+                return load()
+            finally:
+                self._progress.finish()
+
+        return self._once(key, shown)
 
     @property
     def threads(self) -> int:

@@ -58,7 +58,8 @@ def source_states(records: Iterable[SourceRecord]) -> dict[str, SourceState]:
     """
     wanted, hashes = list(records), _Hashes()
     states = {record.path: _at_its_place(record, hashes) for record in wanted}
-    lost = [record for record in wanted if states[record.path].state == "gone" and record.sha256]
+    # All empty files are alike: another one is not this one.
+    lost = [record for record in wanted if states[record.path].state == "gone" and record.sha256 and record.size]
     for folder in dict.fromkeys(_folder_to_search(record) for record in lost):
         mine = [record for record in lost if _folder_to_search(record) == folder]
         states.update(_found_below(folder, mine, hashes))

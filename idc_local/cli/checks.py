@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from idc_local.cli.output import Result
 from idc_local.cli.render import check_lines
 from idc_local.cli.schema import CHECK_COLUMNS, check_item
-from idc_local.cli.session import Session
+from idc_local.cli.session import Session, with_index
 from idc_local.cli.terminal import Screen
 
 if TYPE_CHECKING:
@@ -19,10 +20,11 @@ def report_checks(session: Session, checks: Sequence[Check], **facts: Any) -> No
     """Prints the checks, with ``facts`` beside them in JSON, and ends with exit code 1 where one fails."""
     session.close()
     failed = sum(check.status == "fail" for check in checks)
-    items = [check_item(check) for check in checks]
+    told = [replace(check, fix=with_index(check.fix, session.settings)) for check in checks]
+    items = [check_item(check) for check in told]
 
     def text(screen: Screen) -> Iterator[str]:
-        yield from check_lines(checks, screen)
+        yield from check_lines(told, screen)
 
     session.emit(Result({**facts, "checks": items, "failed": failed}, items, CHECK_COLUMNS, text))
     if failed:

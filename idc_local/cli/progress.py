@@ -62,8 +62,10 @@ class Reporter:
         self._visible = False
 
     def start(self, stage: str, total: int | None, unit: str) -> None:
-        """A stage begins; nothing is drawn before it has lasted a moment."""
+        """A stage begins; nothing is drawn before it has lasted a moment, unless nothing in it can be counted."""
         self._stages.append(_Stage(stage, total, unit, self._clock()))
+        if self._terminal and not unit:
+            self._draw(self._stages[-1], self._clock())
 
     def advance(self, amount: int = 1, detail: str = "") -> None:
         """Draws where enough time has passed."""
@@ -107,6 +109,8 @@ class Reporter:
 
 
 def _line(stage: _Stage, now: float) -> str:
+    if not stage.unit:
+        return f"{stage.name} …"
     parts = [f"{stage.name}:"]
     if stage.total:
         share = min(1.0, stage.done / stage.total)

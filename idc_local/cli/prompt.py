@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 from idc_local.cli.excerpts import Excerpt
 from idc_local.cli.output import write
 from idc_local.cli.render import explain_lines
-from idc_local.cli.search import SearchArguments, ask, search_result
+from idc_local.cli.search import UNSURE, SearchArguments, ask, search_result
 from idc_local.cli.terminal import dim, fit, lines_of, safe
 from idc_local.errors import IdcError, UsageError
 from idc_local.filters import parse_filter
+from idc_local.gaps import answered_well
 
 if TYPE_CHECKING:
     from idc_local.cli.session import Session
@@ -35,13 +36,14 @@ TEXT_SUFFIXES = frozenset({"", ".txt", ".text", ".rst", ".md", ".markdown", ".md
 """Files that an editor or a pager shows; others are left to the desktop."""
 
 HELP = """\
-  a question            find the passages that answer it; Tab completes predicted questions, arrows bring back old ones
-  :more                 the next passages for the same question
-  :open N               open the source of passage N at its line
-  :explain [N]          what each signal gave to the passages, or to passage N
-  :filter EXPRESSION    keep to what passes, as `search --filter` does; alone, everything again
-  :help                 this list
-  :quit                 leave (so does Ctrl-D)
+  a question          find the passages that answer it
+  Tab, arrows         complete a predicted question, bring back an old one
+  :more               the next passages for the same question
+  :open N             open the source of passage N at its line
+  :explain [N]        what each signal gave to the passages, or to N
+  :filter EXPRESSION  keep to what passes `search --filter`; alone, to all
+  :help               this list
+  :quit               leave (so does Ctrl-D)
 """
 
 
@@ -106,6 +108,8 @@ class Prompt:
         began = time.perf_counter()
         self.query, self.found = text, ask(self.session, self.searcher, text, self.options)
         self._show(self.found, time.perf_counter() - began)
+        if self.found and not answered_well(excerpt.hit for excerpt in self.found):
+            write(f"{UNSURE}\n")
 
     def _show(self, found: list[Excerpt], seconds: float) -> None:
         result = search_result(self.query, found, explain=self.options.explain)

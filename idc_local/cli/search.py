@@ -23,6 +23,7 @@ from idc_local.filters import parse_filter
 if TYPE_CHECKING:
     from idc_local.searching import Searcher
 
+UNSURE = "none of these passages answers the question well"
 EXPLAIN_COLUMNS = ("dense", "sentence", "intent", "bm25", "fused")
 
 
@@ -80,7 +81,9 @@ def search_command(session: Session, options: SearchArguments) -> None:
             parse_filter(options.filter)
             converse(session, options)
             return
-    if (options.query is None) == (options.queries is None):
+    if options.query is not None and options.queries is not None:
+        raise UsageError("give a QUERY or --queries FILE, not both", hint="idc-local search --queries FILE")
+    if options.query is None and options.queries is None:
         raise UsageError("give a QUERY or --queries FILE", hint='idc-local search "your question"')
     parse_filter(options.filter)
     if options.queries is None:
@@ -90,6 +93,8 @@ def search_command(session: Session, options: SearchArguments) -> None:
 
 
 def _search_one(session: Session, options: SearchArguments, text: str) -> None:
+    from idc_local.gaps import answered_well
+
     session.expect(query=text, hits=[])
     if not text.strip():
         raise UsageError("the query is empty", hint='idc-local search "your question"')
@@ -101,6 +106,8 @@ def _search_one(session: Session, options: SearchArguments, text: str) -> None:
     if not found:
         session.note("nothing found")
         session.stop(1)
+    if not answered_well(excerpt.hit for excerpt in found):
+        session.note(UNSURE)
 
 
 def ask(
@@ -126,11 +133,15 @@ def excerpt_item(excerpt: Excerpt) -> dict[str, Any]:
 
 def search_result(text: str, found: list[Excerpt], *, explain: bool) -> Result:
     """The hits of one query in all formats."""
+    from idc_local.gaps import answered_well
+
     items = [excerpt_item(excerpt) for excerpt in found]
+    well = answered_well(excerpt.hit for excerpt in found)
 
     def lines(screen: Screen) -> Iterator[str]:
         for excerpt in found:
-            yield from hit_lines(excerpt.hit, screen, explain=explain, around=excerpt.context or ("", ""))
+            around = excerpt.context or ("", "")
+            yield from hit_lines(excerpt.hit, screen, explain=explain, emphasise=well, around=around)
 
     return Result(
         value={"query": text, "hits": items},

@@ -258,10 +258,16 @@ class Command(click.Command):
 
 def _name_index(error: IdcError, settings: Settings) -> None:
     """Adds the index to a command that a hint names, where it was given by a flag and the hint leaves it out."""
-    about_index = error.hint.startswith(("idc-local repair", "idc-local index PATH", "idc-local status"))
-    if about_index and settings.origins.get("index") == "--index" and "--index" not in error.hint:
-        command, lists, what = error.hint.partition(" lists ")
-        error.hint = f"{command} --index {quote(settings.index)}{lists}{what}"
+    error.hint = with_index(error.hint, settings)
+
+
+def with_index(hint: str, settings: Settings) -> str:
+    """A hint whose command names the index where that was given by a flag."""
+    about_index = hint.startswith(("idc-local repair", "idc-local compact", "idc-local index", "idc-local status"))
+    if not about_index or settings.origins.get("index") != "--index" or "--index" in hint:
+        return hint
+    command, lists, what = hint.partition(" lists ")
+    return f"{command} --index {quote(settings.index)}{lists}{what}"
 
 
 def _tell(session: Session, log: NetworkLog, early: NetworkLog | None) -> None:

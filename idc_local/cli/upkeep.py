@@ -53,6 +53,8 @@ def forget_command(session: Session, options: PathArgument) -> None:
     """
     session.expect(path=options.path, checks=[])
     checks = session.runtime.forget(options.path)
+    if all(check.status != "fail" for check in checks):
+        session.note("a file that stays where it was is taken in again by the next index; .idcignore keeps it out")
     report_checks(session, checks, path=options.path)
 
 

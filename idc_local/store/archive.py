@@ -75,9 +75,10 @@ def export_index(folder: Path, file: Path) -> list[Check]:
             _write_tar(out, json.dumps(description).encode(), copy)
             out.flush()
             os.fsync(out.fileno())
+        written = whole.stat().st_size
         whole.replace(file)
         sync_folder(file.parent)
-    return [Check("exported", "ok", f"{file}: {size:,} bytes")]
+    return [Check("exported", "ok", f"{file}: {written:,} bytes")]
 
 
 @contextmanager

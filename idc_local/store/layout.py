@@ -172,9 +172,14 @@ def has_index(folder: Path) -> bool:
 
 def missing_index(folder: Path) -> StoreError:
     """The error for a folder without an index, or with one whose manifest was lost."""
-    if (folder / DATABASE).is_file() and generations_on_disk(folder):
+    if not (folder / DATABASE).is_file():
+        return StoreError(f"no index in {folder}", hint=f"idc-local index PATH --index {quote(folder)}")
+    if generations_on_disk(folder):
         return StoreError(f"no index in {folder}: {MANIFEST} is missing", hint=f"{MEND} --index {quote(folder)}")
-    return StoreError(f"no index in {folder}", hint=f"idc-local index PATH --index {quote(folder)}")
+    return StoreError(
+        f"no index in {folder} yet: its first run was not finished",
+        hint=f"idc-local index PATH --index {quote(folder)} goes on where it stopped",
+    )
 
 
 def damaged(path: Path, what: str) -> StoreCorrupt:

@@ -231,7 +231,8 @@ def _searched(folder: Path, doomed: _Doomed, telling: dict[bytes, str]) -> list[
         sentences = {telling[form] for form in found}
         if sentences:
             remains.append(Check("remains", "fail", f"{file} still holds {len(sentences)} sentences", COMPACT))
-    gone = Check("forgotten", "ok", f"{len(doomed.paths)} files: {', '.join(doomed.paths)}")
+    noun = "file" if len(doomed.paths) == 1 else "files"
+    gone = Check("forgotten", "ok", f"{len(doomed.paths)} {noun}: {', '.join(doomed.paths)}")
     what = f"none of {len(doomed.sentences)} sentences in {size:,} bytes of {len(files)} files"
     return [gone, *(remains or [Check("searched", "ok", what)])]
 

@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 
 from idc_local.cli import COMMANDS
+from idc_local.cli.render import hit_lines, question_lines
+from idc_local.cli.search import UNSURE
+from idc_local.cli.terminal import Screen
 from idc_local.errors import IdcError, InputError, ModelError, NothingFound, StoreCorrupt, StoreLocked, UsageError
+from idc_local.types import Hit
 from idc_local.whereabouts import SourceState
-from tests.clikit import CHECKS, FAILED, FIRST, HITS, SECOND, TEXT, FakeRuntime, invoke, parsed, parsed_lines
+from tests.clikit import CHECKS, FAILED, FIRST, HITS, INTENT, SECOND, TEXT, FakeRuntime, invoke, parsed, parsed_lines
 
 CALLS: dict[str, tuple[str, ...]] = {
     "index": ("index", "docs"),
@@ -128,7 +132,10 @@ def test_a_missing_library_points_to_doctor() -> None:
         (("search", "x", "--zzzz"), "error: No such option '--zzzz'. hint: idc-local search --help"),
         (("nope",), "error: No such command 'nope'. hint: idc-local --help"),
         (("search",), "error: give a QUERY or --queries FILE. hint: idc-local search"),
-        (("search", "x", "--queries", "y"), "error: give a QUERY or --queries FILE. hint: idc-local search"),
+        (
+            ("search", "x", "--queries", "y"),
+            "error: give a QUERY or --queries FILE, not both. hint: idc-local search --queries FILE",
+        ),
         (("search", " "), 'error: the query is empty. hint: idc-local search "your question"'),
         (("intents",), "error: give a FILE, --all or --gaps FILE. hint: idc-local intents FILE"),
         (("intents", "--gaps", "q", "--all"), "error: give a FILE, --all or --gaps FILE. hint: idc-local intents FILE"),
@@ -249,6 +256,23 @@ def test_search_text_shows_place_score_and_questions() -> None:
         "   answers: What does the pump need?\n"
         "\n"
     )
+
+
+@pytest.mark.parametrize(("hits", "note"), [(HITS, ""), (HITS[1:], f"{UNSURE}\n")])
+def test_search_says_where_nothing_answers_well(hits: tuple[Hit, ...], note: str) -> None:
+    result = invoke("search", "pump", runtime=FakeRuntime(hits=hits))
+    assert (result.exit_code, result.stderr) == (0, note)
+
+
+def test_an_answer_is_emphasised_only_where_there_is_one() -> None:
+    screen = Screen(styled=True)
+    assert any("\x1b[1mThe pump" in line for line in hit_lines(HITS[0], screen, explain=False))
+    assert not any("\x1b[1mThe pump" in line for line in hit_lines(HITS[0], screen, explain=False, emphasise=False))
+
+
+def test_a_heading_in_place_of_a_question_is_called_what_a_passage_is_about() -> None:
+    intents = (replace(INTENT, text="Kaution"), replace(INTENT, text="水泵?"), replace(INTENT, text="水泵？"))
+    assert [line.strip().split(":")[0] for line in question_lines(intents, Screen())] == ["about", "answers", "answers"]
 
 
 def test_explain_prints_the_signals_as_a_table() -> None:

@@ -241,6 +241,15 @@ def test_progress_without_a_total_or_a_stage() -> None:
     assert stream.getvalue() == f"{CLEAR}publish:  3 files"
 
 
+def test_what_cannot_be_counted_is_said_at_once() -> None:
+    stream = Terminal()
+    progress = Reporter(stream, terminal=True, clock=Clock())
+    progress.start("loading the embedder x", None, "")
+    assert stream.getvalue() == f"{CLEAR}loading the embedder x …"
+    progress.finish()
+    assert stream.getvalue().endswith(CLEAR)
+
+
 def test_verbose_off_a_terminal_leaves_one_line_an_outer_stage() -> None:
     stream, clock = io.StringIO(), Clock()
     progress = Reporter(stream, terminal=False, verbose=True, clock=clock)

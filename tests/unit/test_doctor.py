@@ -125,7 +125,7 @@ def test_models_are_not_loaded_unless_asked(probes: Probes) -> None:
             "64 threads slow each other down on 2 processors",
             "unset OMP_NUM",
         ),
-        ({"environ": {"OMP_NUM_THREADS": "many"}}, "threads", "ok", "processors: 2", ""),
+        ({"environ": {"OMP_NUM_THREADS": "many"}}, "threads", "ok", "2 on 2 processors", ""),
         ({"environ": {"IDC_INDX": "x"}}, "environment", "warn", "IDC_INDX", "unset IDC_INDX"),
         ({"encoding": "ascii"}, "encoding", "warn", "ascii", "export LC_ALL=C.UTF-8"),
     ],

@@ -46,7 +46,7 @@ def test_an_imported_index_answers_as_the_exported_one(folder: Path, tmp_path: P
     file = tmp_path / "out" / "papers.tar"
     file.parent.mkdir()
     export_index(folder, file)
-    export_index(folder, file)
+    assert export_index(folder, file)[0].detail == f"{file}: {file.stat().st_size:,} bytes"
     assert [path.name for path in file.parent.iterdir()] == ["papers.tar"]
     assert file.stat().st_mode & 0o777 == 0o600
     with tarfile.open(file) as tar:

@@ -33,7 +33,11 @@ def test_no_index_is_an_error_with_the_command_that_makes_one(tmp_path: Path, ma
         Writer.open(place, FINGERPRINT).close()
     with pytest.raises(StoreError) as caught:
         Snapshot.open(place)
-    assert str(caught.value) == f"no index in {place}. hint: idc-local index PATH --index '{place}'"
+    command = f"idc-local index PATH --index '{place}'"
+    expected = f"no index in {place}. hint: {command}"
+    if made:
+        expected = f"no index in {place} yet: its first run was not finished. hint: {command} goes on where it stopped"
+    assert str(caught.value) == expected
     assert caught.value.exit_code == 4
 
 

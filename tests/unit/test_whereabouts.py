@@ -33,6 +33,11 @@ def test_each_state_of_a_file(tmp_path: Path) -> None:
     assert source_state(record(tmp_path, "docs/b.md", b"omega")) == SourceState("gone")
 
 
+def test_another_empty_file_is_no_trace_of_one_that_is_gone(tmp_path: Path) -> None:
+    write(tmp_path / "docs" / "other.txt", b"")
+    assert source_state(record(tmp_path, "docs/empty.txt", b"")) == SourceState("gone")
+
+
 def test_a_changed_file_is_changed_even_where_a_copy_is_kept(tmp_path: Path) -> None:
     place = write(tmp_path / "a.md", b"newer")
     write(tmp_path / "a.md.bak", b"older")
