@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,8 @@ from speed_plots import draw
 from speed_report import table
 from speed_search import search
 from speedkit import ROOT, Bench, Result, say
+
+from idc_local.backends.native import yield_while_waiting
 
 SECTIONS: dict[str, Callable[[Bench], Result]] = {
     "intents": intents,
@@ -70,5 +71,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # Before any library brings its OpenMP in: passive threads would cost the references most.
+    yield_while_waiting()
     main()
