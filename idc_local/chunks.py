@@ -16,6 +16,8 @@ from idc_local.terms import lexical_terms
 from idc_local.types import BlockKind, Chunk, Document, FloatArray, IntArray, Intent, Segmentation, Sentences
 
 HEADING_SEPARATOR = " > "
+TOGETHER = 1024
+"""Chunks whose vectors are summed at a time: the sums of a whole long document would take twice its vectors' memory."""
 _NUMBERED = re.compile(r"(.*?)(\d+)", re.S)
 
 
@@ -115,11 +117,14 @@ def chunk_terms(
 
 def mean_vectors(sentence_vectors: FloatArray, ranges: IntArray) -> FloatArray:
     """Unit mean of the sentence vectors of each range: float32 [n, d], int64 [k, 2] → float32 [k, d]."""
-    if not ranges.shape[0]:
-        return np.zeros((0, sentence_vectors.shape[1]), dtype=np.float32)
-    totals = np.zeros((sentence_vectors.shape[0] + 1, sentence_vectors.shape[1]), dtype=np.float64)
-    np.cumsum(sentence_vectors, axis=0, dtype=np.float64, out=totals[1:])
-    return unit_rows(totals[ranges[:, 1]] - totals[ranges[:, 0]])
+    means = np.zeros((ranges.shape[0], sentence_vectors.shape[1]), dtype=np.float32)
+    for start in range(0, ranges.shape[0], TOGETHER):
+        part = ranges[start : start + TOGETHER]
+        first, last = int(part[:, 0].min()), int(part[:, 1].max())
+        totals = np.zeros((last - first + 1, sentence_vectors.shape[1]), dtype=np.float64)
+        np.cumsum(sentence_vectors[first:last], axis=0, dtype=np.float64, out=totals[1:])
+        means[start : start + TOGETHER] = unit_rows(totals[part[:, 1] - first] - totals[part[:, 0] - first])
+    return means
 
 
 def unit_rows(vectors: np.ndarray) -> FloatArray:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from idc_local import chunks
 from idc_local.chunks import (
     build_chunks,
     chunk_terms,
@@ -112,12 +113,16 @@ def test_no_intents_no_owners() -> None:
     assert intent_chunks(sentences(), np.array([[0, 6]]), ()).shape == (0,)
 
 
-@given(st.integers(1, 8), st.data())
-def test_mean_vectors_are_unit_means(count: int, data: st.DataObject) -> None:
+@pytest.mark.parametrize("together", [2, 1024])
+@given(count=st.integers(1, 8), data=st.data())
+def test_mean_vectors_are_unit_means(together: int, count: int, data: st.DataObject) -> None:
     vectors = np.random.default_rng(data.draw(st.integers(0, 99))).standard_normal((count, 5)).astype(np.float32)
     cuts = sorted(data.draw(st.sets(st.integers(1, count), min_size=1)) | {0, count})
     ranges = np.array(list(pairwise(cuts)))
-    for row, (first, last) in zip(mean_vectors(vectors, ranges), ranges.tolist(), strict=True):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "TOGETHER", together)
+        means = mean_vectors(vectors, ranges)
+    for row, (first, last) in zip(means, ranges.tolist(), strict=True):
         mean = vectors[first:last].mean(axis=0)
         assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
 
