@@ -11,6 +11,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
+from idc_local.errors import StoreCorrupt
 from idc_local.fingerprint import canonical_json, parse_json, sha256_hex
 from idc_local.store.layout import DATABASE, damaged, sha256_file, sync_folder, write_durably
 
@@ -71,6 +72,15 @@ def check_rest(folder: Path) -> None:
     # A writer that came in between has taken it away first, or left another.
     if not same and _read(folder) == known:
         raise damaged(folder / DATABASE, "its content does not fit its checksum")
+
+
+def rest_damage(folder: Path) -> StoreCorrupt | None:
+    """What ``check_rest`` finds wrong; None where that is nothing."""
+    try:
+        check_rest(folder)
+    except StoreCorrupt as error:
+        return error
+    return None
 
 
 def _read(folder: Path) -> bytes | None:

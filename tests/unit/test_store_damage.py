@@ -14,6 +14,7 @@ import pytest
 
 from idc_local.errors import StoreCorrupt, StoreError
 from idc_local.store import Snapshot, Writer, compact, repair, verify
+from idc_local.store.rest import RESTING
 from idc_local.types import Check
 from tests.store_documents import FINGERPRINT, MEMORY, make_indexed, make_source, visible
 
@@ -213,6 +214,7 @@ def test_a_changed_document_is_named_taken_out_and_can_be_indexed_again(
 )
 def test_a_changed_record_of_a_file_is_taken_out(copy: Path, statement: str) -> None:
     change(copy, statement)
+    (copy / RESTING).unlink()
     with Writer.open(copy, FINGERPRINT) as writer, pytest.raises(StoreCorrupt, match=r"index\.sqlite is damaged"):
         writer.sources()
     compact(copy)
@@ -234,6 +236,7 @@ def test_changed_cache_entries_are_as_good_as_missing(copy: Path) -> None:
         writer.put_vectors(["k"], np.eye(1, 8, dtype=np.float32))
     change(copy, "UPDATE intents SET data = CAST('[\"Where?\"]' AS BLOB)")
     change(copy, "UPDATE vectors SET data = zeroblob(16)")
+    (copy / RESTING).unlink()
     with Writer.open(copy, FINGERPRINT) as writer:
         assert writer.intents(["key"]) == {}
         assert writer.vectors(["k"]) == {}

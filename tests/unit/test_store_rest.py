@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from idc_local.errors import StoreCorrupt
-from idc_local.store import Snapshot, Writer, compact, rest, verify
+from idc_local.store import Snapshot, Writer, compact, repair, rest, verify
 from idc_local.store.layout import sha256_file
 from idc_local.store.rest import RESTING, check_rest, wake
 from tests.store_documents import FINGERPRINT, make_indexed, make_source
@@ -33,10 +33,33 @@ def test_the_checksum_is_there_only_while_nobody_writes(folder: Path) -> None:
 
 def test_an_unchanged_database_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = (folder / RESTING).read_bytes()
-    monkeypatch.setattr(rest, "sha256_file", lambda path: pytest.fail(f"{path} was read"))
+    read: list[Path] = []
+
+    def counted(path: Path) -> str:
+        read.append(path)
+        return sha256_file(path)
+
+    monkeypatch.setattr(rest, "sha256_file", counted)
     with Writer.open(folder, FINGERPRINT) as writer:
+        assert read == [folder / "index.sqlite"], "compared before the checksum is taken away"
         writer.publish()
     assert (folder / RESTING).read_bytes() == before
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize("name", ["index.sqlite", RESTING])
+def test_a_writer_does_not_vouch_for_damage(folder: Path, name: str) -> None:
+    data = (folder / name).read_bytes()
+    place = data.rindex(b"\0" * 64) if name == "index.sqlite" else 12
+    (folder / name).write_bytes(data[:place] + b"\1" + data[place + 1 :])
+    for _ in range(2):
+        with pytest.raises(StoreCorrupt, match=f"{name} is damaged"):
+            Writer.open(folder, FINGERPRINT)
+    assert "fail" in {check.status for check in verify(folder, deep=True)}
+    repair(folder)
+    with Writer.open(folder, FINGERPRINT) as writer:
+        writer.publish()
+    assert {check.status for check in verify(folder, deep=True)} == {"ok"}
 
 
 def test_any_byte_of_the_database_and_of_the_checksum_counts(folder: Path) -> None:
