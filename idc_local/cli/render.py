@@ -42,10 +42,8 @@ def _heading(chunk: Chunk, screen: Screen) -> Iterator[str]:
         yield from lines_of(chunk.heading, screen, INDENT)
 
 
-def hit_lines(
-    hit: Hit, screen: Screen, *, explain: bool, emphasise: bool = True, around: tuple[str, str] = ("", "")
-) -> Iterator[str]:
-    """A hit: where it is, what it says, perhaps with the answer emphasised, and the questions that it answers."""
+def hit_lines(hit: Hit, screen: Screen, *, explain: bool, around: tuple[str, str] = ("", "")) -> Iterator[str]:
+    """A hit: where it is, what it says with the answer emphasised, and the questions that it answers."""
     chunk = hit.chunk
     identity = dim(f"[{chunk.id[:SHORT_ID]}]", screen)
     yield _header([f"{hit.rank}.", place(chunk, screen), _page(chunk), f"{hit.score:.4f}", identity])
@@ -54,7 +52,7 @@ def hit_lines(
     yield from _heading(chunk, screen)
     before, after = around
     yield from (dim(line, screen) for line in lines_of(before, screen, INDENT))
-    mark = (hit.span.start - chunk.start, hit.span.end - chunk.start) if emphasise and hit.span.likely else (0, 0)
+    mark = (hit.span.start - chunk.start, hit.span.end - chunk.start) if hit.span.likely else (0, 0)
     yield from lines_of(chunk.text, screen, INDENT, mark)
     yield from (dim(line, screen) for line in lines_of(after, screen, INDENT))
     yield from question_lines(chunk.intents[:QUESTIONS_SHOWN], screen)

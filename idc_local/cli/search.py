@@ -23,7 +23,7 @@ from idc_local.filters import parse_filter
 if TYPE_CHECKING:
     from idc_local.searching import Searcher
 
-UNSURE = "none of these passages answers the question well"
+UNSURE = "perhaps none of these passages answers the question"
 EXPLAIN_COLUMNS = ("dense", "sentence", "intent", "bm25", "fused")
 
 
@@ -133,15 +133,11 @@ def excerpt_item(excerpt: Excerpt) -> dict[str, Any]:
 
 def search_result(text: str, found: list[Excerpt], *, explain: bool) -> Result:
     """The hits of one query in all formats."""
-    from idc_local.gaps import answered_well
-
     items = [excerpt_item(excerpt) for excerpt in found]
-    well = answered_well(excerpt.hit for excerpt in found)
 
     def lines(screen: Screen) -> Iterator[str]:
         for excerpt in found:
-            around = excerpt.context or ("", "")
-            yield from hit_lines(excerpt.hit, screen, explain=explain, emphasise=well, around=around)
+            yield from hit_lines(excerpt.hit, screen, explain=explain, around=excerpt.context or ("", ""))
 
     return Result(
         value={"query": text, "hits": items},

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from idc_local.cli import COMMANDS
-from idc_local.cli.render import hit_lines, question_lines
+from idc_local.cli.render import question_lines
 from idc_local.cli.search import UNSURE
 from idc_local.cli.terminal import Screen
 from idc_local.errors import IdcError, InputError, ModelError, NothingFound, StoreCorrupt, StoreLocked, UsageError
@@ -262,12 +262,6 @@ def test_search_text_shows_place_score_and_questions() -> None:
 def test_search_says_where_nothing_answers_well(hits: tuple[Hit, ...], note: str) -> None:
     result = invoke("search", "pump", runtime=FakeRuntime(hits=hits))
     assert (result.exit_code, result.stderr) == (0, note)
-
-
-def test_an_answer_is_emphasised_only_where_there_is_one() -> None:
-    screen = Screen(styled=True)
-    assert any("\x1b[1mThe pump" in line for line in hit_lines(HITS[0], screen, explain=False))
-    assert not any("\x1b[1mThe pump" in line for line in hit_lines(HITS[0], screen, explain=False, emphasise=False))
 
 
 def test_a_heading_in_place_of_a_question_is_called_what_a_passage_is_about() -> None:
