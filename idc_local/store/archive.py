@@ -60,12 +60,13 @@ def export_index(folder: Path, file: Path) -> list[Check]:
     Raises:
         StoreError: there is no index, or a file cannot be written.
         StoreLocked: another process writes to the index.
+        StoreCorrupt: the database is not as the last writer left it.
     """
     _check_replaceable(file)
     with _writing(file), _work_folder(file, "export") as work:
         copy = work / DATABASE
         os.close(open_private(copy))
-        with exclusive(folder) as db:
+        with exclusive(folder, mends=False) as db:
             copy_into(db, copy)
         _strip(work)
         size = copy.stat().st_size

@@ -8,12 +8,14 @@ where it is, it holds. Large databases do without: it would cost more than a sma
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from idc_local.errors import StoreCorrupt
 from idc_local.fingerprint import canonical_json, parse_json, sha256_hex
 from idc_local.store.layout import DATABASE, damaged, sha256_file, sync_folder, write_durably
+from idc_local.store.schema import Database
 
 RESTING = "index.sha256"
 LIMIT = 256 << 20
@@ -74,13 +76,28 @@ def check_rest(folder: Path) -> None:
         raise damaged(folder / DATABASE, "its content does not fit its checksum")
 
 
-def rest_damage(folder: Path) -> StoreCorrupt | None:
-    """What ``check_rest`` finds wrong; None where that is nothing."""
+def open_awake(folder: Path, opened: Callable[[], Database], *, mends: bool = False) -> tuple[Database, bytes | None]:
+    """The database without its checksum, and what that was; ``opened`` opens it for writing.
+
+    Damage that is not seen now would be vouched for when the checksum is written anew: it is refused, save by those
+    that mend or rewrite the database. What ``opened`` says of a database that it cannot use comes first.
+
+    Raises:
+        StoreCorrupt: the database is not as the last writer left it.
+    """
+    damage: StoreCorrupt | None = None
+    known = None
     try:
-        check_rest(folder)
+        if not mends:
+            check_rest(folder)
+        known = wake(folder)
     except StoreCorrupt as error:
-        return error
-    return None
+        damage = error
+    db = opened()
+    if damage is not None:
+        db.close()
+        raise damage
+    return db, known
 
 
 def _read(folder: Path) -> bytes | None:

@@ -27,7 +27,7 @@ from idc_local.store.lock import WriterLock
 from idc_local.store.needles import MOST, Needles
 from idc_local.store.publishing import SCRUB, publish, published_sources, remove_leftovers, sound_manifest
 from idc_local.store.records import Edition, read_part
-from idc_local.store.rest import rest, wake
+from idc_local.store.rest import open_awake, rest
 from idc_local.store.schema import Database, integrity, open_for_writing, sql_errors, transaction, vacuum
 from idc_local.store.segments import Truth
 from idc_local.store.soundness import check_edition
@@ -39,8 +39,8 @@ LEAST_CHARACTERS = 12
 
 
 @contextmanager
-def exclusive(folder: Path) -> Iterator[Database]:
-    """The database of an index that exists, with the writer's lock.
+def exclusive(folder: Path, *, mends: bool = True) -> Iterator[Database]:
+    """The database of an index that exists, with the writer's lock; ``mends`` as in ``open_awake``.
 
     Raises:
         StoreError: there is no index, or it cannot be used.
@@ -51,8 +51,7 @@ def exclusive(folder: Path) -> Iterator[Database]:
     with os_errors(folder), sql_errors(folder):
         lock = WriterLock(folder)
         try:
-            wake(folder)
-            db = open_for_writing(folder)
+            db, _ = open_awake(folder, lambda: open_for_writing(folder), mends=mends)
             try:
                 remove_leftovers(folder)
                 yield db

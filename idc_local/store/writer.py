@@ -13,7 +13,7 @@ from idc_local.store import caches, records, vectorcache
 from idc_local.store.layout import DATABASE, make_folder, os_errors
 from idc_local.store.lock import WriterLock
 from idc_local.store.publishing import publish, remove_leftovers
-from idc_local.store.rest import rest, rest_damage, wake
+from idc_local.store.rest import open_awake, rest
 from idc_local.store.schema import Database, is_sound, open_for_writing, remove_database, sql_errors, transaction
 from idc_local.types import FloatArray, IndexedDocument, JsonValue, SourceRecord
 
@@ -64,16 +64,11 @@ class Writer:
             make_folder(folder)
             lock = WriterLock(folder)
             try:
-                # Damage that is not seen now would be vouched for when the writer lets go.
-                damage = None if rebuild else rest_damage(folder)
-                resting = None if damage else wake(folder)
-                writer = cls(folder, _database(folder, rebuild), lock, resting)
-                if damage:
-                    writer._db.close()
-                    raise damage
+                db, resting = open_awake(folder, lambda: _database(folder, rebuild), mends=rebuild)
             except BaseException:
                 lock.release()
                 raise
+            writer = cls(folder, db, lock, resting)
             try:
                 writer._begin(dict(fingerprint), rebuild)
             except BaseException:

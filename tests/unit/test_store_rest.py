@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from idc_local.errors import StoreCorrupt
-from idc_local.store import Snapshot, Writer, compact, repair, rest, verify
+from idc_local.store import Snapshot, Writer, compact, export_index, repair, rest, verify
 from idc_local.store.layout import sha256_file
 from idc_local.store.rest import RESTING, check_rest, wake
 from tests.store_documents import FINGERPRINT, make_indexed, make_source
@@ -71,6 +71,19 @@ def test_any_byte_of_the_database_and_of_the_checksum_counts(folder: Path) -> No
                 check_rest(folder)
         (folder / name).write_bytes(data)
     check_rest(folder)
+
+
+def test_an_export_does_not_vouch_for_damage(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = tmp_path_factory.mktemp("out") / "notes.tar"
+    data = (folder / "index.sqlite").read_bytes()
+    place = data.rindex(b"\0" * 64)
+    (folder / "index.sqlite").write_bytes(data[:place] + b"\1" + data[place + 1 :])
+    for _ in range(2):
+        with pytest.raises(StoreCorrupt, match=r"index\.sqlite is damaged"):
+            export_index(folder, file)
+    assert not file.exists()
+    repair(folder)
+    assert [check.status for check in export_index(folder, file)] == ["ok"]
 
 
 def test_damage_between_rows_is_named_and_mended(folder: Path) -> None:
