@@ -83,6 +83,11 @@ class ModelSpec:
         return sum(entry.size for entry in self.files)
 
     @property
+    def published(self) -> str:
+        """sha256 of ``main`` as it was published."""
+        return next((entry.sha256 for entry in self.files if entry.path == self.main), "")
+
+    @property
     def command(self) -> str:
         """The command that brings the model back."""
         if self.added:
@@ -192,7 +197,7 @@ class Catalogue:
             languages=spec.languages,
             query_prompt=spec.query_prompt,
             document_prompt=spec.document_prompt,
-            made_from=_published(spec) if derived else "",
+            made_from=spec.published if derived else "",
         )
 
     def spec_of(self, role: str, name: str = "") -> ModelSpec:
@@ -317,7 +322,7 @@ def derived_files(folder: Path, spec: ModelSpec) -> tuple[FileSpec, ...]:
     kinds = {spec.requantise, spec.requantise_bfloat16} - {""}
     try:
         record = read_json(folder / DERIVED)
-        if record["source_sha256"] != _published(spec) or record["kind"] not in kinds:
+        if record["source_sha256"] != spec.published or record["kind"] not in kinds:
             return ()
         return (_file_from(record | {"path": Path(record["path"]).name}, "", ""),)
     except FileNotFoundError:
@@ -330,11 +335,6 @@ def derived_files(folder: Path, spec: ModelSpec) -> tuple[FileSpec, ...]:
 def derived_path(spec: ModelSpec, kind: str) -> str:
     """Name of the file that ``main`` is converted to."""
     return f"{spec.main.split('.')[0]}.{kind}.gguf"
-
-
-def _published(spec: ModelSpec) -> str:
-    """sha256 of ``main`` as it was published."""
-    return next((entry.sha256 for entry in spec.files if entry.path == spec.main), "")
 
 
 def _stray(folder: Path, spec: ModelSpec) -> str:

@@ -91,9 +91,6 @@ def cpu_features(source: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
     return frozenset(found[1].split()) if found else frozenset()
 
 
-def multiplies_bfloat16(features: frozenset[str] | None = None) -> bool:
-    """True where the processor multiplies bfloat16 by itself; emulated, that is slower than float32.
-
-    features: those of a processor; None: of this one.
-    """
-    return "avx512_bf16" in (cpu_features() if features is None else features)
+def multiplies_bfloat16() -> bool:
+    """True where the processor multiplies bfloat16 by itself; emulated, that is slower than float32."""
+    return "avx512_bf16" in cpu_features()

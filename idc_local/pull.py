@@ -212,7 +212,7 @@ def convert(place: Path, spec: ModelSpec, kind: str, requantise: Requantise) -> 
         made_by = requantise(source, partial, kind)
         _sync(partial)
         record = {
-            "source_sha256": next(entry.sha256 for entry in spec.files if entry.path == spec.main),
+            "source_sha256": spec.published,
             "kind": kind,
             "path": target.name,
             "size": partial.stat().st_size,

@@ -122,11 +122,12 @@ def _named(
 
 def _home(root: Path, base: Path, known: Iterable[SourceRecord]) -> Path:
     """The folder that most of the root's known files are named from; else the outermost known one that holds it."""
-    records = [record for record in known if record.root]
-    mine = Counter(Path(record.root) for record in records if _below(record, [str(root)]))
-    around = {base, *base.parents} & {Path(record.root) for record in records}
-    used = sorted(around & mine.keys(), key=lambda folder: (-mine[folder], len(folder.parts)))
-    return next(iter(used), min(around, key=lambda folder: len(folder.parts), default=base))
+    records = list(known)
+    roots = {record.root for record in records}
+    outermost_first = [folder for folder in (*reversed(base.parents), base) if str(folder) in roots]
+    mine = Counter(record.root for record in records if _below(record, [str(root)]))
+    # Of equals the first is taken, and where none of the root's files is known, all are.
+    return max(outermost_first, key=lambda folder: mine[str(folder)], default=base)
 
 
 def _below_home(base: Path, home: Path, files: Sequence[SourceFile]) -> list[Found]:

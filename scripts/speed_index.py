@@ -132,13 +132,10 @@ def _cutting(bench: Bench, texts: Sequence[str], ports: Ports, encode: Encode | 
     chonkie finds ends of sentences by itself, and is compared with the whole; the others get theirs for nothing.
     encode: what the peers embed with; None: what the package does.
     """
-    import torch
-
     options = ChunkingOptions(intents="off", limits=Limits(target_chars=CUT_SIZE))
     split = Pipeline(ChunkingOptions(strategy="fixed"), ports(MemoryCache(), "off"))
 
     def own(pipeline: Pipeline, cut: Sequence[CutDocument]) -> None:
-        torch.set_num_threads(1)
         for one in cut:
             pipeline.cut(one.document, "off", embed=True)
 

@@ -146,9 +146,9 @@ def plain_encoder(bench: Bench) -> Callable[[Sequence[str]], FloatArray]:
     model: Any = SentenceTransformer(str(bench.runtime.embedder_files().main), device="cpu", local_files_only=True)
 
     def encode(texts: Sequence[str]) -> FloatArray:
-        # Loading the package's embedder sets one thread an operation.
         torch.set_num_threads(threads)
         found: FloatArray = model.encode(list(texts))
+        torch.set_num_threads(1)  # as the package's embedder sets it when it is loaded
         return found
 
     return encode
@@ -171,8 +171,6 @@ def mixed_texts(bench: Bench, count: int) -> list[str]:
 
 def embedding(bench: Bench) -> Result:
     """Texts a second: the package's embedder against ``SentenceTransformer.encode`` with its defaults."""
-    import torch
-
     runtime = bench.runtime
     files = runtime.embedder_files()
     texts = mixed_texts(bench, bench.sized(2000))
@@ -181,7 +179,6 @@ def embedding(bench: Bench) -> Result:
     vectors: dict[str, FloatArray] = {}
 
     def packed() -> None:
-        torch.set_num_threads(1)
         vectors["own"] = own.encode_documents(texts)
 
     def defaults() -> None:

@@ -162,9 +162,9 @@ class LlamaGenerator:
         free = list(range(SLOTS, 0, -1))
         try:
             while waiting or running:
-                filling = len(free) >= min(REFILL, len(waiting))
-                while waiting and free and filling:
-                    running.append(self._admit(*waiting.popleft(), free.pop(), max_tokens))
+                if len(free) >= min(REFILL, len(waiting)):
+                    while waiting and free:
+                        running.append(self._admit(*waiting.popleft(), free.pop(), max_tokens))
                 for one, token in self._step(running):
                     if self._ended(one, token, max_tokens, stop.encode()):
                         texts[one.index] = one.text.decode("utf-8", "ignore").split(stop)[0]

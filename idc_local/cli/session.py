@@ -222,7 +222,7 @@ class Command(click.Command):
             try:
                 return super().invoke(ctx)
             except IdcError as error:
-                _name_index(error, session.settings)
+                error.hint = with_index(error.hint, session.settings)
                 raise
             finally:
                 session.close()
@@ -254,11 +254,6 @@ class Command(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
-
-
-def _name_index(error: IdcError, settings: Settings) -> None:
-    """Adds the index to a command that a hint names, where it was given by a flag and the hint leaves it out."""
-    error.hint = with_index(error.hint, settings)
 
 
 def with_index(hint: str, settings: Settings) -> str:
