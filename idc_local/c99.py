@@ -8,7 +8,7 @@ from idc_local.coherence import neighbour_similarity, similarity_costs
 from idc_local.dp import Float64Array, Units, build_units, ranges_of
 from idc_local.segment import StrategyOptions
 from idc_local.structural import hold_limits
-from idc_local.types import FloatArray, IntArray, Limits, Segmentation, SegmentInput
+from idc_local.types import IntArray, Limits, Segmentation, SegmentInput, Vectors
 
 SECTION = 512
 """Units in one rank matrix; longer documents are cut in equal sections first, which bounds time and memory."""
@@ -37,7 +37,7 @@ def segment_c99(data: SegmentInput, text: str, limits: Limits, options: Strategy
     return Segmentation(ranges_of(units, hold_limits(units, np.array(cuts, dtype=np.int64), costs)))
 
 
-def _similarity(vectors: FloatArray, units: Units, start: int, end: int) -> Float64Array:
+def _similarity(vectors: Vectors, units: Units, start: int, end: int) -> Float64Array:
     """Cosines between the units start..end, float64 [s, s], rounded so that equal sentences tie."""
     edges = units.bounds[start : end + 1]
     sums = np.add.reduceat(vectors[edges[0] : edges[-1]], edges[:-1] - edges[0], axis=0, dtype=np.float64)

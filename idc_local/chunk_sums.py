@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from idc_local.dp import Band, Float64Array, Units
-from idc_local.types import FloatArray
+from idc_local.types import Vectors
 
 VANISHING = 1e-9
 """Squared norm below which a chunk's sum has no direction: its cosine with anything is 0."""
@@ -49,8 +49,8 @@ class LocalSums:
         return np.where(squares > VANISHING, 1.0 / np.sqrt(np.maximum(squares, VANISHING)), 0.0)
 
 
-def local_sums(vectors: FloatArray, units: Units, band: Band) -> LocalSums:
-    """Prefix sums of the sentence vectors (float32 [n, d], unit rows) that chunks of the band can hold."""
+def local_sums(vectors: Vectors, units: Units, band: Band) -> LocalSums:
+    """Prefix sums of the sentence vectors (float16 or float32 [n, d], unit rows) that chunks of the band can hold."""
     lowest = band.first - band.width
     edges = units.bounds[max(lowest, 0) : band.last]
     inside = prefix_sums(vectors[edges[0] : edges[-1]])[edges - edges[0]]
@@ -59,8 +59,8 @@ def local_sums(vectors: FloatArray, units: Units, band: Band) -> LocalSums:
     return LocalSums(band, prefix)
 
 
-def prefix_sums(vectors: FloatArray) -> Float64Array:
-    """float64 [n + 1, d]: row i is the sum of the first i rows of ``vectors``, float32 [n, d]."""
+def prefix_sums(vectors: Vectors) -> Float64Array:
+    """float64 [n + 1, d]: row i is the sum of the first i rows of ``vectors``, float16 or float32 [n, d]."""
     prefix = np.zeros((vectors.shape[0] + 1, vectors.shape[1]))
     prefix[1:] = vectors
     # Row by row is several times as fast as np.cumsum along the first axis.

@@ -13,7 +13,7 @@ import numpy as np
 
 from idc_local.fingerprint import chunk_id
 from idc_local.terms import lexical_terms
-from idc_local.types import BlockKind, Chunk, Document, FloatArray, IntArray, Intent, Segmentation, Sentences
+from idc_local.types import BlockKind, Chunk, Document, FloatArray, IntArray, Intent, Segmentation, Sentences, Vectors
 
 HEADING_SEPARATOR = " > "
 TOGETHER = 1024
@@ -23,14 +23,14 @@ _NUMBERED = re.compile(r"(.*?)(\d+)", re.S)
 
 def build_chunks(
     document: Document, sentences: Sentences, segmentation: Segmentation, intents: tuple[Intent, ...]
-) -> tuple[tuple[Chunk, ...], IntArray]:
-    """Chunks of ``segmentation`` in order, and int64 [m]: the chunk of each intent (see ``intent_chunks``)."""
+) -> tuple[Chunk, ...]:
+    """Chunks of ``segmentation`` in order, each with the intents that belong to it."""
     owner = intent_chunks(sentences, segmentation.ranges, intents)
     chunks = []
     for number, (first, last) in enumerate(segmentation.ranges.tolist()):
         mine = tuple(intents[place] for place in np.flatnonzero(owner == number))
         chunks.append(_build_chunk(document, sentences, first, last, mine))
-    return tuple(chunks), owner
+    return tuple(chunks)
 
 
 def intent_chunks(sentences: Sentences, ranges: IntArray, intents: tuple[Intent, ...]) -> IntArray:
@@ -115,8 +115,8 @@ def chunk_terms(
     )
 
 
-def mean_vectors(sentence_vectors: FloatArray, ranges: IntArray) -> FloatArray:
-    """Unit mean of the sentence vectors of each range: float32 [n, d], int64 [k, 2] → float32 [k, d]."""
+def mean_vectors(sentence_vectors: Vectors, ranges: IntArray) -> FloatArray:
+    """Unit mean of the sentence vectors of each range: float16 or float32 [n, d], int64 [k, 2] → float32 [k, d]."""
     means = np.zeros((ranges.shape[0], sentence_vectors.shape[1]), dtype=np.float32)
     for start in range(0, ranges.shape[0], TOGETHER):
         part = ranges[start : start + TOGETHER]

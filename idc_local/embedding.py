@@ -17,7 +17,7 @@ from idc_local.catalogue import ModelFiles
 from idc_local.errors import StoreMismatch, quote
 from idc_local.fingerprint import vector_key
 from idc_local.ports import Embedder, Progress
-from idc_local.types import FloatArray
+from idc_local.types import FloatArray, HalfArray
 
 SLICE = 1024
 """Texts embedded between two commits: a run that is interrupted keeps what it has done."""
@@ -26,12 +26,12 @@ SLICE = 1024
 class VectorCache(Protocol):
     """Keeps vectors by the key of their text."""
 
-    def vectors(self, keys: Sequence[str]) -> Mapping[str, FloatArray]:
-        """Known vectors, float32 [d], by key."""
+    def vectors(self, keys: Sequence[str]) -> Mapping[str, HalfArray]:
+        """Known vectors, float16 [d], by key."""
         ...
 
-    def put_vectors(self, keys: Sequence[str], vectors: FloatArray) -> None:
-        """Keeps vectors [len(keys), d]."""
+    def put_vectors(self, keys: Sequence[str], vectors: HalfArray) -> None:
+        """Keeps vectors, float16 [len(keys), d]."""
         ...
 
 
@@ -45,32 +45,33 @@ class CachedEmbedder:
         self._progress = progress
         self.embedded = 0
 
-    def encode_documents(self, texts: Sequence[str]) -> FloatArray:
-        """float32 [len(texts), d], unit rows, in the order of ``texts``."""
+    def encode_documents(self, texts: Sequence[str]) -> HalfArray:
+        """float16 [len(texts), d], unit rows, in the order of ``texts``."""
         return self._encode(texts, "", lambda missing: self._load().encode_documents(missing))
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
-        """The same, as queries."""
-        return self._encode(texts, "query\0", lambda missing: self._load().encode_queries(missing))
+        """The same, as queries, float32: there are few of them, and they are multiplied with each other."""
+        halves = self._encode(texts, "query\0", lambda missing: self._load().encode_queries(missing))
+        return halves.astype(np.float32)
 
-    def _encode(self, texts: Sequence[str], kind: str, encode: Callable[[list[str]], FloatArray]) -> FloatArray:
-        keys = [vector_key(kind + text) for text in texts]
-        result = np.zeros((len(texts), self._dimension), dtype=np.float32)
+    def _encode(self, texts: Sequence[str], kind: str, encode: Callable[[list[str]], FloatArray]) -> HalfArray:
+        result = np.zeros((len(texts), self._dimension), dtype=np.float16)
         for start in range(0, len(texts), SLICE):
-            part = slice(start, start + SLICE)
-            known = self._known(keys[part], texts[part], encode)
-            for place, key in enumerate(keys[part], start=start):
+            part = texts[start : start + SLICE]
+            keys = [vector_key(kind + text) for text in part]
+            known = self._known(keys, part, encode)
+            for place, key in enumerate(keys, start=start):
                 result[place] = known[key]
             self._progress.advance(0, f"{min(start + SLICE, len(texts))}/{len(texts)} embedded")
         return result
 
     def _known(
         self, keys: Sequence[str], texts: Sequence[str], encode: Callable[[list[str]], FloatArray]
-    ) -> Mapping[str, FloatArray]:
+    ) -> Mapping[str, HalfArray]:
         known = dict(self._cache.vectors(keys))
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
-            vectors = encode(list(missing.values()))
+            vectors = encode(list(missing.values())).astype(np.float16)
             self._cache.put_vectors(list(missing), vectors)
             self.embedded += len(missing)
             known.update(zip(missing, vectors, strict=True))

@@ -18,7 +18,7 @@ import numpy as np
 
 from idc_local.errors import InputError
 from idc_local.fingerprint import canonical_json, parse_json, sha256_hex
-from idc_local.types import FloatArray
+from idc_local.types import HalfArray, Vectors
 
 BATCH = 2048
 """Vectors that are held back at most before they are written."""
@@ -38,18 +38,18 @@ class EvaluationCache:
         except OSError as error:
             hint = "choose another folder with --cache"
             raise InputError(f"{folder}: no cache can be kept there ({error.strerror})", hint=hint) from error
-        self._vectors: dict[str, FloatArray] = {}
-        self._pending: dict[str, FloatArray] = {}
+        self._vectors: dict[str, HalfArray] = {}
+        self._pending: dict[str, HalfArray] = {}
         self._replies: dict[str, tuple[str, ...]] = {}
         self._read_parts()
 
-    def vectors(self, keys: Sequence[str]) -> Mapping[str, FloatArray]:
-        """Known vectors, float32 [d], by key."""
+    def vectors(self, keys: Sequence[str]) -> Mapping[str, HalfArray]:
+        """Known vectors, float16 [d], by key."""
         return {key: self._vectors[key] for key in keys if key in self._vectors}
 
-    def put_vectors(self, keys: Sequence[str], vectors: FloatArray) -> None:
-        """Keeps vectors, float32 [len(keys), d]."""
-        fresh = dict(zip(keys, vectors, strict=True))
+    def put_vectors(self, keys: Sequence[str], vectors: Vectors) -> None:
+        """Keeps vectors, [len(keys), d], as float16."""
+        fresh = dict(zip(keys, vectors.astype(np.float16), strict=True))
         self._vectors.update(fresh)
         self._pending.update(fresh)
         if len(self._pending) >= BATCH:
@@ -97,11 +97,11 @@ def _read_or_drop(path: Path, read: Callable[[Path], Mapping[str, T]]) -> dict[s
         return {}
 
 
-def _vector_part(path: Path) -> Mapping[str, FloatArray]:
+def _vector_part(path: Path) -> Mapping[str, HalfArray]:
     with path.open("rb") as source, np.load(source, allow_pickle=False) as part:
         keys, vectors = part["keys"], part["vectors"]
-        if vectors.dtype != np.float32 or vectors.ndim != 2:
-            raise ValueError("not float32 rows")
+        if vectors.dtype != np.float16 or vectors.ndim != 2:
+            raise ValueError("not float16 rows")
         return dict(zip(keys.tolist(), vectors, strict=True))
 
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from idc_local.config import Settings
 from idc_local.datasets import load_dataset
 from idc_local.embedding import check_embedder
@@ -149,4 +151,4 @@ class KnownVectors(MemoryCache):
 
     def __init__(self, vectors: Mapping[str, FloatArray]) -> None:
         super().__init__()
-        self._vectors.update(vectors)
+        self._vectors.update((key, vector.astype(np.float16)) for key, vector in vectors.items())

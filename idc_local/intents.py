@@ -11,8 +11,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from idc_local.fingerprint import digest
-from idc_local.types import BlockKind, Document, FloatArray, Sentences, Structure, Window
+from idc_local.types import BlockKind, Document, Sentences, Structure, Vectors, Window
 
 WINDOW_CHARS = 700
 MIN_WINDOW_CHARS = 200
@@ -142,13 +144,13 @@ class Source:
 
 
 def choose_sources(
-    document: Document, sentences: Sentences, windows: Sequence[Window], vectors: FloatArray
+    document: Document, sentences: Sentences, windows: Sequence[Window], vectors: Vectors
 ) -> tuple[Source, ...]:
     """Sentences to ask about so that the document's budget of questions survives the filters, in order of place.
 
     Each window's sentence nearest to the window's mean first, then second ones. Which windows come first goes by
     their keys, neighbours of chosen ones last: the choice is spread over the document, and an edit changes it only
-    where the text changed. vectors: float32 [n, d], unit rows.
+    where the text changed. vectors: float16 or float32 [n, d], unit rows.
     """
     wanted = math.ceil(ASKED_PER_QUESTION * question_budget(len(sentences)))
     ranked = [_ranked(document, sentences, window, vectors) for window in windows]
@@ -170,11 +172,11 @@ def _spread(keys: Sequence[str]) -> list[int]:
     return [place for place in order if place in apart] + [place for place in order if place not in apart]
 
 
-def _ranked(document: Document, sentences: Sentences, window: Window, vectors: FloatArray) -> list[int]:
+def _ranked(document: Document, sentences: Sentences, window: Window, vectors: Vectors) -> list[int]:
     """Sentences of a window that can be asked about: short ones first, then the nearest to the window's mean."""
     usable = [place for place in range(window.first, window.last) if _askable(document, sentences, place)]
-    mean = vectors[window.first : window.last].mean(axis=0)
-    cosines = {place: round(float(vectors[place] @ mean), 4) for place in usable}
+    own = vectors[window.first : window.last].astype(np.float32)
+    cosines = dict(enumerate(np.round(own @ own.mean(axis=0), 4).tolist(), start=window.first))
     long = {place: sentences.ends[place] - sentences.starts[place] > EASY_CHARS for place in usable}
     return sorted(usable, key=lambda place: (long[place], -cosines[place], place))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from idc_local.types import FloatArray
+from idc_local.types import HalfArray
 
 
 class Silent:
@@ -27,14 +27,14 @@ class MemoryCache:
     """Vector and intent cache of one process, for work without an index."""
 
     def __init__(self) -> None:
-        self._vectors: dict[str, FloatArray] = {}
+        self._vectors: dict[str, HalfArray] = {}
         self._intents: dict[str, tuple[str, ...]] = {}
 
-    def vectors(self, keys: Sequence[str]) -> Mapping[str, FloatArray]:
+    def vectors(self, keys: Sequence[str]) -> Mapping[str, HalfArray]:
         """Known vectors by key."""
         return {key: self._vectors[key] for key in keys if key in self._vectors}
 
-    def put_vectors(self, keys: Sequence[str], vectors: FloatArray) -> None:
+    def put_vectors(self, keys: Sequence[str], vectors: HalfArray) -> None:
         """Keeps vectors."""
         self._vectors.update(zip(keys, vectors, strict=True))
 

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from idc_local.chunks import build_chunks, chunk_terms, mean_vectors, sentence_terms
+from idc_local.chunks import build_chunks, chunk_terms, intent_chunks, mean_vectors, sentence_terms
 from idc_local.embedding import CachedEmbedder, VectorCache
 from idc_local.fingerprint import digest, sha256_hex
 from idc_local.language import detect_language
@@ -23,7 +23,7 @@ from idc_local.strategies import NEEDS_VECTORS, run_strategy
 from idc_local.types import (
     Chunk,
     Document,
-    FloatArray,
+    HalfArray,
     IndexedDocument,
     Limits,
     Segmentation,
@@ -85,7 +85,7 @@ class CutDocument:
     document: Document
     language: str
     sentences: Sentences
-    vectors: FloatArray
+    vectors: HalfArray
     predicted: Predicted
     segmentation: Segmentation
     chunks: tuple[Chunk, ...]
@@ -120,7 +120,7 @@ class Pipeline:
         """Everything that an index stores of the document; ``intents`` is one of INTENT_MODES."""
         cut = self.cut(document, intents, embed=True)
         words = self._timed("terms", lambda: sentence_terms(document, cut.sentences, cut.language))
-        _, owner = build_chunks(document, cut.sentences, cut.segmentation, cut.predicted.intents)
+        owner = intent_chunks(cut.sentences, cut.segmentation.ranges, cut.predicted.intents)
         return IndexedDocument(
             document=document,
             language=cut.language,
@@ -144,20 +144,20 @@ class Pipeline:
         vectors = self._timed("embedding", lambda: self._embed(document, sentences, embed))
         predicted = self._timed("intents", lambda: self._predict(document, sentences, vectors, language, intents))
         segmentation = self._timed("segmentation", lambda: self._segment(document, sentences, vectors, predicted))
-        chunks, _ = build_chunks(document, sentences, segmentation, predicted.intents)
+        chunks = build_chunks(document, sentences, segmentation, predicted.intents)
         self.windows_generated += predicted.windows_generated
         return CutDocument(document, language, sentences, vectors, predicted, segmentation, chunks)
 
     def _split(self, document: Document, language: str) -> Sentences:
         return split_sentences(document, self._ports.counter, self._options.limits, language)
 
-    def _embed(self, document: Document, sentences: Sentences, embed: bool) -> FloatArray:
+    def _embed(self, document: Document, sentences: Sentences, embed: bool) -> HalfArray:
         if not embed:
-            return np.zeros((len(sentences), 0), dtype=np.float32)
+            return np.zeros((len(sentences), 0), dtype=np.float16)
         return self._ports.embedder.encode_documents(sentence_texts(document, sentences))
 
     def _predict(
-        self, document: Document, sentences: Sentences, vectors: FloatArray, language: str, intents: str
+        self, document: Document, sentences: Sentences, vectors: HalfArray, language: str, intents: str
     ) -> Predicted:
         ports = self._ports
         request = PredictionRequest(
@@ -181,7 +181,7 @@ class Pipeline:
         )
 
     def _segment(
-        self, document: Document, sentences: Sentences, vectors: FloatArray, predicted: Predicted
+        self, document: Document, sentences: Sentences, vectors: HalfArray, predicted: Predicted
     ) -> Segmentation:
         data = SegmentInput(
             sentences=sentences,

@@ -25,7 +25,7 @@ from idc_local.intents import (
     source_prompt,
 )
 from idc_local.ports import GenerationRequest, Progress, TextGenerator
-from idc_local.types import Document, FloatArray, IntArray, Intent, Sentences, Span, Window
+from idc_local.types import Document, FloatArray, IntArray, Intent, Sentences, Span, Vectors, Window
 
 BATCH = 48
 """Most sentences asked about together; a fixed partition of a document, so that a repeated run makes equal batches."""
@@ -53,12 +53,13 @@ class IntentCache(Protocol):
 class PredictionRequest:
     """A document to predict questions for.
 
-    sentence_vectors: float32 [n, d], unit rows. mode: ``model``, ``heuristic`` or ``off``. prompt: the template.
+    sentence_vectors: float16 or float32 [n, d], unit rows. mode: ``model``, ``heuristic`` or ``off``. prompt: the
+    template.
     """
 
     document: Document
     sentences: Sentences
-    sentence_vectors: FloatArray
+    sentence_vectors: Vectors
     language: str
     mode: str
     prompt: str
@@ -230,7 +231,7 @@ def _filtered(
 
 
 def _evidence(
-    sentence_vectors: FloatArray, questions: _Questions, windows: Sequence[Window], vectors: FloatArray
+    sentence_vectors: Vectors, questions: _Questions, windows: Sequence[Window], vectors: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """For each question the sentence that it was asked of, or else the nearest of its window, and the cosine."""
     evidence = np.array(questions.sentences, dtype=np.int64)
@@ -249,7 +250,7 @@ def _span(sentences: Sentences, place: int) -> Span:
     return Span(int(sentences.starts[place]), int(sentences.ends[place]))
 
 
-def _nearest_windows(sentence_vectors: FloatArray, windows: Sequence[Window], vectors: FloatArray) -> IntArray:
+def _nearest_windows(sentence_vectors: Vectors, windows: Sequence[Window], vectors: FloatArray) -> IntArray:
     """The window that holds the sentence nearest to each question, int64 [m]; the first of equals."""
     best = np.stack(
         [(vectors @ sentence_vectors[window.first : window.last].T).max(axis=1) for window in windows], axis=1

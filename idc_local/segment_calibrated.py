@@ -22,7 +22,7 @@ import numpy as np
 
 from idc_local.chunk_sums import VANISHING, local_sums, prefix_sums
 from idc_local.dp import Band, Float64Array, Units, build_units, explain, ranges_of, solve
-from idc_local.types import BoolArray, FloatArray, IntArray, Limits, Segmentation, SegmentInput, Structure
+from idc_local.types import BoolArray, IntArray, Limits, Segmentation, SegmentInput, Structure, Vectors
 
 EVIDENCE_RADIUS = 1
 """Sentences on each side of an intent's evidence sentence that belong to its evidence span, inside its window."""
@@ -86,7 +86,7 @@ def gap_features(data: SegmentInput, units: Units, windows: Sequence[int]) -> Ga
     return GapFeatures(boundary, lead_in, dip, spans)
 
 
-def gap_similarity(vectors: FloatArray, gaps: IntArray, window: int) -> Float64Array:
+def gap_similarity(vectors: Vectors, gaps: IntArray, window: int) -> Float64Array:
     """Cosine between the means of up to ``window`` sentences before and after each gap, float64 [gaps].
 
     A gap is the number of the sentence that it comes before. Where a mean vanishes the cosine is 0.

@@ -21,7 +21,7 @@ import numpy as np
 
 from idc_local.chunk_sums import VANISHING, local_sums
 from idc_local.dp import Band, Float64Array, Units, build_units, explain, ranges_of, solve
-from idc_local.types import FloatArray, IntArray, Limits, Segmentation, SegmentInput, Structure
+from idc_local.types import FloatArray, IntArray, Limits, Segmentation, SegmentInput, Structure, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def utility(data: SegmentInput, ranges: IntArray, params: PaperParams) -> float:
     return value
 
 
-def _totals(vectors: FloatArray, ranges: IntArray) -> Float64Array:
+def _totals(vectors: Vectors, ranges: IntArray) -> Float64Array:
     totals: Float64Array = np.add.reduceat(vectors, ranges[:, 0], axis=0, dtype=np.float64)
     return totals
 

@@ -17,6 +17,9 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float32]
 """float32 arrays: vectors are unit length along the last axis unless said otherwise."""
+HalfArray = npt.NDArray[np.float16]
+"""float16 arrays: unit vectors of documents, as an index keeps them. Sums over them are taken in more digits."""
+Vectors = HalfArray | FloatArray
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
@@ -176,14 +179,14 @@ class Intent:
 class SegmentInput:
     """What a segmentation strategy sees of a document of n sentences.
 
-    vectors: float32 [n, d], unit rows; shape [n, 0] for strategies that need none.
+    vectors: float16 or float32 [n, d], unit rows; shape [n, 0] for strategies that need none.
     intents: float32 [m, d], unit rows. intent_windows: int64 [m, 2], half-open sentence ranges of the sources.
     intent_evidence: int64 [m], the sentence of the window that is nearest to the intent.
     lead_ins: bool [n], True where a sentence ends with a colon; None where that is not known.
     """
 
     sentences: Sentences
-    vectors: FloatArray
+    vectors: Vectors
     intents: FloatArray
     intent_windows: IntArray
     intent_evidence: IntArray
@@ -349,8 +352,8 @@ class SourceRecord:
 class IndexedDocument:
     """Everything that is stored of one document: k chunks, n sentences, m intents.
 
-    sentence_vectors: float32 [n, d], chunk_vectors: float32 [k, d], intent_vectors: float32 [m, d], unit rows,
-    where sentence and intent vectors hold only values that float16 can represent.
+    sentence_vectors: float16 or float32 [n, d], chunk_vectors: float32 [k, d], intent_vectors: float32 [m, d], unit
+    rows, where sentence and intent vectors hold only values that float16 can represent.
     ranges: int64 [k, 2], half-open sentence ranges of the chunks. intent_chunk: int64 [m], the chunk of each intent.
     terms: for each chunk its lexical terms in order, as ``terms.lexical_terms`` gave them.
     sentence_terms: for each sentence its own lexical terms.
@@ -366,7 +369,7 @@ class IndexedDocument:
     chunks: tuple[Chunk, ...]
     intents: tuple[Intent, ...]
     intent_chunk: IntArray
-    sentence_vectors: FloatArray
+    sentence_vectors: Vectors
     chunk_vectors: FloatArray
     intent_vectors: FloatArray
     terms: tuple[tuple[str, ...], ...]

@@ -90,7 +90,7 @@ def peer_inputs(ports: PipelinePorts, documents: Sequence[CutDocument]) -> list[
             PeerInput(
                 text=document.document.text,
                 sentences=tuple(Span(start, end) for start, end in bounds),
-                embed=ports.embedder.encode_documents,
+                embed=lambda texts: ports.embedder.encode_documents(texts).astype(np.float32),
                 count=lambda text: int(ports.counter.count([text])[0]),
             )
         )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from idc_local.backends.native import quiet_stderr, yield_while_waiting
+from idc_local.backends.native import quiet_stderr, return_memory, yield_while_waiting
 from idc_local.backends.pieces import merge_pieces, split_pieces
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
@@ -56,6 +56,8 @@ def load_embedder(files: ModelFiles, threads: int, *, bfloat16: bool | None = No
     os.environ.update(OFFLINE)
     # torch makes a folder for compiled code when it is imported, unless it is told of one; nothing is compiled here.
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(files.main))
+    # Kernels are kept for every shape that was ever seen, and shapes are as many as lengths of texts times batches.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
     yield_while_waiting()
     try:
         with quiet_stderr(), warnings.catch_warnings():
@@ -100,7 +102,9 @@ class SentenceEmbedder:
 
     def encode_documents(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows that float16 can hold; row i depends on texts[i] alone."""
-        return self._encode(texts, self._prompts[0], bfloat16=self._bfloat16)
+        vectors = self._encode(texts, self._prompts[0], bfloat16=self._bfloat16)
+        return_memory()
+        return vectors
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """The same with the model's query prompt, always in float32."""

@@ -12,7 +12,7 @@ from itertools import chain
 
 import numpy as np
 
-from idc_local.chunks import build_chunks, context_terms, mean_vectors, unit_rows
+from idc_local.chunks import build_chunks, context_terms, intent_chunks, mean_vectors, unit_rows
 from idc_local.errors import InputError
 from idc_local.evaluation.prepare import PreparedSet
 from idc_local.evaluation.retrieval import Asked, ChunkIndex
@@ -22,9 +22,9 @@ from idc_local.pipeline import CutDocument
 from idc_local.segment import StrategyOptions
 from idc_local.strategies import run_strategy
 from idc_local.terms import lexical_terms
-from idc_local.types import Chunk, FloatArray, IntArray, Limits, Segmentation, SegmentInput, Span
+from idc_local.types import Chunk, FloatArray, IntArray, Limits, Segmentation, SegmentInput, Span, Vectors
 
-EmbedTexts = Callable[[Sequence[str]], FloatArray]
+EmbedTexts = Callable[[Sequence[str]], Vectors]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ def index_segmentations(prepared: PreparedSet, segmentations: Sequence[Segmentat
     parts = []
     for place, (document, segmentation) in enumerate(zip(prepared.documents, segmentations, strict=True)):
         ranges = segmentation.ranges
-        chunks, owner = build_chunks(document.document, document.sentences, segmentation, document.predicted.intents)
+        chunks = build_chunks(document.document, document.sentences, segmentation, document.predicted.intents)
+        owner = intent_chunks(document.sentences, segmentation.ranges, document.predicted.intents)
         base = int(prepared.sentence_base[place])
         rows = [np.arange(first, last, dtype=np.int64) for first, last in ranges.tolist()]
         sentences = document.sentences
@@ -114,7 +115,7 @@ class _Extra:
         """float32 [parts, d], in the order of their rows."""
         if not self._rows:
             return np.zeros((0, self._dimension), dtype=np.float32)
-        return self._embed(list(self._rows))
+        return self._embed(list(self._rows)).astype(np.float32)
 
 
 def _visible(prepared: PreparedSet, place: int, span: Span) -> bool:

@@ -21,7 +21,7 @@ from idc_local.evaluation.scoring import BUDGETS, Gold, Ink, gold_at
 from idc_local.pipeline import CutDocument
 from idc_local.queries import ParsedQuery, merged_vector, parse_query
 from idc_local.readers import read_source
-from idc_local.types import Document, FloatArray, IntArray
+from idc_local.types import Document, FloatArray, IntArray, Vectors
 
 INTENT_MODES = ("model", "heuristic", "off", "shuffled", "gold-half")
 """Where intents come from. ``shuffled`` (another document's) is a control, ``gold-half`` (the human questions of one
@@ -185,12 +185,12 @@ def query_vectors(parsed: Sequence[ParsedQuery], embedder: CachedEmbedder) -> Fl
     return np.stack(rows) if rows else vectors
 
 
-def _cosines(questions: FloatArray, rows: Sequence[FloatArray]) -> FloatArray:
+def _cosines(questions: FloatArray, rows: Sequence[Vectors]) -> FloatArray:
     """Cosines of the questions with all rows, float32 [questions, rows]."""
     filled = [part for part in rows if part.shape[0]]
     if not filled:
         return np.zeros((questions.shape[0], 0), dtype=np.float32)
-    cosines: FloatArray = questions @ np.concatenate(filled).T
+    cosines: FloatArray = questions @ np.concatenate(filled).astype(np.float32, copy=False).T
     return cosines
 
 

@@ -6,8 +6,7 @@ Text is UTF-8 in which lone surrogates are allowed, arrays are little-endian and
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +29,10 @@ from idc_local.types import (
 
 Json: TypeAlias = Any
 """A value as JSON has it; those who decode one know its shape."""
+
+TOGETHER = 8192
+"""Rows that are worked on at a time."""
+LOW = (1 << 32) - 1
 
 SENTENCE_FIELDS = ("starts", "ends", "tokens", "block", "boundary", "level", "glue")
 
@@ -57,6 +60,12 @@ def decode_json(data: bytes) -> Json:
 def fields_of(value: Chunk | Intent | SourceRecord) -> dict[str, Json]:
     """The fields of a value by name, as they are."""
     return {name: getattr(value, name) for name in value.__slots__}
+
+
+def slices(values: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+    """The values in runs of at most TOGETHER rows: what a long document takes for a moment stays small."""
+    for start in range(0, values.shape[0], TOGETHER):
+        yield values[start : start + TOGETHER]
 
 
 def encode_array(values: npt.NDArray[Any], dtype: str) -> bytes:
@@ -132,14 +141,30 @@ def chunk_order(indexed: IndexedDocument) -> IntArray:
     return np.lexsort((ends, starts)).astype(np.int64)
 
 
-def count_terms(terms: Sequence[Sequence[str]]) -> tuple[list[str], IntArray, IntArray]:
-    """Vocabulary in order, postings int64 [p, 3] as (term, chunk, count) in order, and int64 [k] terms of chunks."""
-    counts = [Counter(storable(term) for term in own) for own in terms]
-    vocabulary = sorted(set().union(*counts)) if counts else []
-    number = {term: place for place, term in enumerate(vocabulary)}
-    postings = [(number[term], chunk, count) for chunk, own in enumerate(counts) for term, count in own.items()]
-    lengths = np.array([len(own) for own in terms], dtype=np.int64)
-    return vocabulary, np.array(sorted(postings), dtype=np.int64).reshape(-1, 3), lengths
+def count_terms(texts: Sequence[Sequence[str]]) -> tuple[list[str], npt.NDArray[np.int32], IntArray]:
+    """Vocabulary in order, postings int32 [p, 3] as (term, text, count) in order, and int64 [k] terms of texts."""
+    numbers: dict[str, int] = {}
+    parts = [np.zeros((0, 3), dtype=np.int32)]
+    for start in range(0, len(texts), TOGETHER):
+        found, owners = _numbered(texts[start : start + TOGETHER], numbers, storable)
+        pairs, counts = np.unique((owners << 32) | found, return_counts=True)
+        parts.append(np.stack([pairs & LOW, start + (pairs >> 32), counts], axis=1).astype(np.int32))
+    postings = np.concatenate(parts)
+    vocabulary = sorted(numbers)
+    places = np.empty(len(numbers), dtype=np.int32)
+    places[[numbers[term] for term in vocabulary]] = np.arange(len(numbers), dtype=np.int32)
+    postings[:, 0] = places[postings[:, 0]]
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    return vocabulary, postings[np.argsort(postings[:, 0], kind="stable")], lengths
+
+
+def _numbered(
+    texts: Sequence[Sequence[str]], numbers: dict[str, int], spelled: Callable[[str], str]
+) -> tuple[IntArray, IntArray]:
+    """For every term of every text in order, int64 [p]: its number, new ones entered, and that of its text."""
+    found = [numbers.setdefault(spelled(term), len(numbers)) for own in texts for term in own]
+    owners = np.repeat(np.arange(len(texts)), np.fromiter(map(len, texts), np.int64, len(texts)))
+    return np.array(found, dtype=np.int64), owners
 
 
 def storable(term: str) -> str:
@@ -149,9 +174,15 @@ def storable(term: str) -> str:
 
 def hash_terms(sentences: Sequence[Sequence[str]]) -> tuple[npt.NDArray[np.uint32], IntArray]:
     """Hashes of the distinct terms of each sentence, uint32 [p], ascending in it, and how many it has, int64 [n]."""
-    parts = [np.unique(term_hashes(own)) for own in sentences]
-    counts = np.array([part.shape[0] for part in parts], dtype=np.int64)
-    return np.concatenate([np.zeros(0, dtype=np.uint32), *parts]), counts
+    hashes, counts = [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.int64)]
+    for start in range(0, len(sentences), TOGETHER):
+        part = sentences[start : start + TOGETHER]
+        numbers: dict[str, int] = {}
+        found, owners = _numbered(part, numbers, str)
+        pairs = np.unique((owners << 32) | term_hashes(numbers).astype(np.int64)[found])
+        hashes.append((pairs & LOW).astype(np.uint32))
+        counts.append(np.bincount(pairs >> 32, minlength=len(part)))
+    return np.concatenate(hashes), np.concatenate(counts).astype(np.int64)
 
 
 def expand(starts: IntArray, counts: IntArray) -> IntArray:

@@ -26,9 +26,10 @@ from idc_local.store.codec import (
     encode_sentences,
     encode_text,
     hash_terms,
+    slices,
 )
 from idc_local.store.layout import DATABASE, damaged
-from idc_local.store.schema import Database, check_seal, seal
+from idc_local.store.schema import Database, Sealing, check_seal, seal
 from idc_local.store.vectorcache import release_vectors, store_vectors, use_vectors
 from idc_local.types import IndexedDocument, IntArray
 
@@ -80,7 +81,7 @@ def put_edition(db: Database, indexed: IndexedDocument) -> int:
     intent_order = np.argsort(owner, kind="stable")
     use_intents(db, number, indexed.intent_keys)
     _put_chunks(db, number, indexed, order, owner)
-    for name, data in _parts(indexed, order).items():
+    for name, data in _parts(indexed, order):
         _put_part(db, number, indexed, name, data)
     vectors = _put_vectors(db, indexed, intent_order)
     for name, data in (vectors | {"intent_chunk": encode_array(owner[intent_order], INTEGERS)}).items():
@@ -90,7 +91,7 @@ def put_edition(db: Database, indexed: IndexedDocument) -> int:
 
 def _check_vectors(indexed: IndexedDocument) -> None:
     for vectors in (indexed.sentence_vectors, indexed.chunk_vectors, indexed.intent_vectors):
-        if not np.isfinite(vectors).all():
+        if not all(np.isfinite(part).all() for part in slices(vectors)):
             raise StoreError(
                 f"{indexed.document.path}: a vector holds values that are no numbers", hint="idc-local doctor"
             )
@@ -110,40 +111,40 @@ def _put_chunks(db: Database, edition: int, indexed: IndexedDocument, order: Int
         db.execute("INSERT INTO chunks(edition, ordinal, data, seal) VALUES(?, ?, ?, ?)", (edition, ordinal, data, own))
 
 
-def _parts(indexed: IndexedDocument, order: IntArray) -> dict[str, bytes]:
-    vocabulary, postings, lengths = count_terms([indexed.terms[place] for place in order.tolist()])
+def _parts(indexed: IndexedDocument, order: IntArray) -> Iterator[tuple[str, bytes]]:
+    """What is stored in one piece, by name; each is made when it is asked for."""
+    places = order.tolist()
+    yield "text", encode_text(indexed.document.text)
+    yield "document", encode_document(indexed.document, indexed.language)
+    yield "sentences", encode_sentences(indexed.sentences)
+    yield "chunk_ids", b"".join(bytes.fromhex(indexed.chunks[place].id) for place in places)
+    spans = np.array([(indexed.chunks[place].start, indexed.chunks[place].end) for place in places])
+    yield "chunk_spans", encode_array(spans, INTEGERS)
+    yield "ranges", encode_array(indexed.ranges.reshape(-1, 2)[order], INTEGERS)
+    vocabulary, postings, lengths = count_terms([indexed.terms[place] for place in places])
+    yield "vocabulary", encode_json(vocabulary)
+    yield "postings", encode_array(postings, SHORTS)
+    yield "lengths", encode_array(lengths, INTEGERS)
     hashes, held = hash_terms(indexed.sentence_terms)
-    return {
-        "text": encode_text(indexed.document.text),
-        "document": encode_document(indexed.document, indexed.language),
-        "sentences": encode_sentences(indexed.sentences),
-        "chunk_ids": b"".join(bytes.fromhex(indexed.chunks[place].id) for place in order.tolist()),
-        "chunk_spans": encode_array(
-            np.array([(indexed.chunks[place].start, indexed.chunks[place].end) for place in order.tolist()]), INTEGERS
-        ),
-        "ranges": encode_array(indexed.ranges.reshape(-1, 2)[order], INTEGERS),
-        "chunk_vectors": encode_array(indexed.chunk_vectors[order], FLOATS),
-        "vocabulary": encode_json(vocabulary),
-        "postings": encode_array(postings, SHORTS),
-        "lengths": encode_array(lengths, INTEGERS),
-        "term_hashes": encode_array(hashes, WORDS),
-        "term_counts": encode_array(held, INTEGERS),
-    }
+    yield "term_hashes", encode_array(hashes, WORDS)
+    yield "term_counts", encode_array(held, INTEGERS)
+    yield "chunk_vectors", encode_array(indexed.chunk_vectors[order], FLOATS)
 
 
 def _put_vectors(db: Database, indexed: IndexedDocument, intent_order: IntArray) -> dict[str, bytes]:
     """Stores the vectors that are new and counts their use; what the edition needs to find them again."""
-    sentences = encode_array(indexed.sentence_vectors, HALVES)
-    intents = encode_array(indexed.intent_vectors[intent_order], HALVES)
-    numbers = [
-        store_vectors(db, data, count)
-        for data, count in ((sentences, len(indexed.sentences)), (intents, len(indexed.intents)))
-    ]
+    sealing = Sealing()
+    numbers = []
+    for vectors in (indexed.sentence_vectors, indexed.intent_vectors[intent_order]):
+        sealing.begin(np.dtype(HALVES).itemsize * vectors.size)
+        for part in slices(vectors):
+            sealing.add(encode_array(part, HALVES))
+        numbers.append(store_vectors(db, vectors))
     use_vectors(db, np.concatenate(numbers))
     return {
         "sentence_vectors": encode_array(numbers[0], INTEGERS),
         "intent_vectors": encode_array(numbers[1], INTEGERS),
-        "vector_seal": seal(sentences, intents),
+        "vector_seal": sealing.finish(),
     }
 
 

@@ -99,13 +99,32 @@ def _translated(folder: Path, error: sqlite3.Error) -> StoreError:
     )
 
 
+class Sealing:
+    """A seal in the making, for what is too large to be in memory at once."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.blake2b(digest_size=16)
+
+    def begin(self, size: int) -> None:
+        """A part of ``size`` bytes follows."""
+        self._digest.update(size.to_bytes(8, "little"))
+
+    def add(self, data: bytes) -> None:
+        """More of the part."""
+        self._digest.update(data)
+
+    def finish(self) -> bytes:
+        """16 bytes that change with any part, or with where one ends."""
+        return self._digest.digest()
+
+
 def seal(*parts: bytes) -> bytes:
     """16 bytes that change with any part: blake2b over the parts, each with its length."""
-    digest = hashlib.blake2b(digest_size=16)
+    sealing = Sealing()
     for part in parts:
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
-    return digest.digest()
+        sealing.begin(len(part))
+        sealing.add(part)
+    return sealing.finish()
 
 
 def sealed(stored: object, *parts: object) -> bool:

@@ -5,7 +5,7 @@ Within a segment, editions lie in the order given, their chunks by place in the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,10 +21,10 @@ from idc_local.store.layout import DATABASE, FileEntry, damaged
 from idc_local.store.lexical import SegmentTerms, write_counts
 from idc_local.store.postings import group_postings, merge_counts
 from idc_local.store.records import Edition, read_array, read_part
-from idc_local.store.schema import Database, seal
+from idc_local.store.schema import Database, Sealing
 from idc_local.store.vectorcache import read_vectors
 from idc_local.store.vectors import CodeFile, VectorFile, write_codes, write_vectors
-from idc_local.types import FloatArray, IntArray
+from idc_local.types import FloatArray, HalfArray, IntArray
 
 MEMBERS, TABLE, IDS, SPANS = "members.npy", "table.npy", "ids.npy", "spans.npy"
 CHUNK_VECTORS, INTENT_VECTORS, SENTENCE_VECTORS = "chunks.faiss", "intents.faiss", "sentences.npy"
@@ -90,27 +90,30 @@ def _write_sentence_vectors(truth: Truth, editions: Sequence[Edition], writer: B
         header = {"descr": "<f2", "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(sink, header)
         for edition in editions:
-            sentences, own = edition_vectors(truth, edition)
-            sink.write(sentences.tobytes())
+            own = edition_vectors(truth, edition, lambda part: sink.write(part.tobytes()))
             intents.append(own.astype(np.float32))
 
     writer.write(SENTENCE_VECTORS, fill)
     return intents
 
 
-def edition_vectors(truth: Truth, edition: Edition) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """float16 [n, d] and [m, d]: sentence and intent vectors of an edition.
+def edition_vectors(truth: Truth, edition: Edition, take: Callable[[HalfArray], object]) -> HalfArray:
+    """Gives the sentence vectors of an edition, float16 [., d], to ``take``, some at a time; its intent vectors.
 
     Raises:
-        StoreCorrupt: they are not what was stored.
+        StoreCorrupt: they are not what was stored; it shows only when all have been given.
     """
-    names = ("sentence_vectors", "intent_vectors")
-    sentences, intents = (
-        read_vectors(truth.folder, truth.db, _array(truth, edition, name), truth.dimension) for name in names
-    )
-    if seal(sentences.tobytes(), intents.tobytes()) != read_part(truth.folder, truth.db, edition, "vector_seal"):
+    sealing = Sealing()
+    parts: list[HalfArray] = [np.zeros((0, truth.dimension), dtype=np.float16)]
+    for name, keep in (("sentence_vectors", take), ("intent_vectors", parts.append)):
+        numbers = _array(truth, edition, name)
+        sealing.begin(2 * truth.dimension * numbers.shape[0])
+        for part in read_vectors(truth.folder, truth.db, numbers, truth.dimension):
+            sealing.add(part.tobytes())
+            keep(part)
+    if sealing.finish() != read_part(truth.folder, truth.db, edition, "vector_seal"):
         raise damaged(truth.folder / DATABASE, f"vectors of document {edition.document[:8]} do not fit their checksum")
-    return sentences, intents
+    return np.concatenate(parts)
 
 
 def _write_tables(truth: Truth, editions: Sequence[Edition], writer: BlockWriter) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from idc_local.fingerprint import chunk_id
-from idc_local.store.codec import decode_chunk, decode_document, decode_sentences, decode_text
+from idc_local.store.codec import decode_chunk, decode_document, decode_sentences, decode_text, slices
 from idc_local.store.layout import DATABASE, damaged
 from idc_local.store.records import Edition, read_array, read_chunk, read_part
 from idc_local.store.segments import Truth, edition_vectors
+from idc_local.types import Vectors
 
 UNIT = 2e-3
 """How far from 1 the length of a unit vector may be once its values are float16."""
@@ -52,10 +53,13 @@ def _document(truth: Truth, edition: Edition) -> None:
 
 
 def _vectors(truth: Truth, edition: Edition) -> None:
-    chunk_vectors = read_array(truth.folder, truth.db, edition, "chunk_vectors").reshape(-1, truth.dimension)
-    for vectors in (*edition_vectors(truth, edition), chunk_vectors):
+    def check(vectors: Vectors) -> None:
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
         if not np.all(np.abs(lengths - 1) < UNIT):
             raise damaged(
                 truth.folder / DATABASE, f"document {edition.document[:8]} has vectors that are no unit vectors"
             )
+
+    check(edition_vectors(truth, edition, check))
+    for part in slices(read_array(truth.folder, truth.db, edition, "chunk_vectors").reshape(-1, truth.dimension)):
+        check(part)

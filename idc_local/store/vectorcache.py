@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from idc_local.store.codec import encode_text
+from idc_local.store.codec import encode_text, slices
 from idc_local.store.layout import DATABASE, damaged
 from idc_local.store.schema import Database, batches, marks
-from idc_local.types import FloatArray, IntArray
+from idc_local.types import HalfArray, IntArray, Vectors
 
 
 def vector_digest(data: bytes) -> bytes:
@@ -28,10 +27,17 @@ def _named_right(digest: object, data: object) -> bool:
     return isinstance(data, bytes) and vector_digest(data) == digest
 
 
-def store_vectors(db: Database, data: bytes, count: int) -> IntArray:
-    """Numbers, int64 [count], of the ``count`` float16 vectors in ``data``; new ones are added."""
-    width = len(data) // count if count else 0
-    rows = [data[start : start + width] for start in range(0, width * count, width or 1)]
+def _rows(vectors: Vectors) -> list[bytes]:
+    return [row.tobytes() for row in vectors.astype("<f2", copy=False)]
+
+
+def store_vectors(db: Database, vectors: Vectors) -> IntArray:
+    """Numbers, int64 [n], of vectors [n, d], which are kept as float16; new ones are added."""
+    numbers = [_store(db, _rows(part)) for part in slices(vectors)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *numbers])
+
+
+def _store(db: Database, rows: Sequence[bytes]) -> IntArray:
     digests = [vector_digest(row) for row in rows]
     known = _numbers(db, digests)
     missing = {digest: row for digest, row in zip(digests, rows, strict=True) if digest not in known}
@@ -50,9 +56,10 @@ def _numbers(db: Database, digests: Iterable[bytes]) -> dict[bytes, int]:
 
 def use_vectors(db: Database, numbers: IntArray) -> None:
     """Counts one more use of each vector, as often as it occurs."""
+    used, counts = np.unique(numbers, return_counts=True)
     db.executemany(
         "INSERT INTO vector_uses(id, uses) VALUES(?, ?) ON CONFLICT(id) DO UPDATE SET uses = uses + excluded.uses",
-        Counter(numbers.tolist()).items(),
+        zip(used.tolist(), counts.tolist(), strict=True),
     )
 
 
@@ -102,24 +109,24 @@ def drop_unused_vectors(db: Database) -> None:
     drop_vectors(db, [row[0] for row in db.execute(unused)])
 
 
-def put_keys(db: Database, keys: Sequence[str], vectors: FloatArray) -> None:
-    """Remembers the vector of each key: float32 [len(keys), d], kept as float16."""
-    rows = [row.tobytes() for row in vectors.astype("<f2")]
-    store_vectors(db, b"".join(rows), len(rows))
+def put_keys(db: Database, keys: Sequence[str], vectors: Vectors) -> None:
+    """Remembers the vector of each key, [len(keys), d], as float16."""
+    store_vectors(db, vectors)
+    rows = _rows(vectors)
     pairs = ((_key(key), vector_digest(row)) for key, row in zip(keys, rows, strict=True))
     db.executemany("INSERT OR REPLACE INTO vector_keys(key, digest) VALUES(?, ?)", pairs)
 
 
-def read_keys(db: Database, keys: Sequence[str]) -> dict[str, FloatArray]:
-    """Vectors, float32 [d], of the keys that are known and whose values are what was stored."""
-    found: dict[str, FloatArray] = {}
+def read_keys(db: Database, keys: Sequence[str]) -> dict[str, HalfArray]:
+    """Vectors, float16 [d], of the keys that are known and whose values are what was stored."""
+    found: dict[str, HalfArray] = {}
     wanted = {_key(key): key for key in keys}
     for batch in batches(wanted):
         query = f"""SELECT k.key, v.digest, v.data FROM vector_keys k JOIN vectors v ON v.digest = k.digest
                     WHERE k.key IN ({marks(batch)})"""
         for key, digest, data in db.execute(query, batch):
             if _named_right(digest, data):
-                found[wanted[bytes(key)]] = np.frombuffer(data, dtype="<f2").astype(np.float32)
+                found[wanted[bytes(key)]] = np.frombuffer(data, dtype="<f2")
     return found
 
 
@@ -127,12 +134,18 @@ def _key(key: str) -> bytes:
     return vector_digest(encode_text(key))
 
 
-def read_vectors(folder: Path, db: Database, numbers: IntArray, dimension: int) -> npt.NDArray[np.float16]:
-    """float16 [n, dimension]: vectors by their numbers, unchecked; whoever asks compares with a seal."""
-    wanted, places = np.unique(numbers, return_inverse=True)
-    values = np.zeros((wanted.shape[0], dimension), dtype="<f2")
+def read_vectors(folder: Path, db: Database, numbers: IntArray, dimension: int) -> Iterator[HalfArray]:
+    """Vectors by their numbers, float16 [., dimension], some at a time, unchecked: who asks compares with a seal."""
+    for part in slices(numbers):
+        wanted, places = np.unique(part, return_inverse=True)
+        yield _read(folder, db, wanted, dimension)[places]
+
+
+def _read(folder: Path, db: Database, numbers: IntArray, dimension: int) -> HalfArray:
+    """float16 [n, dimension]: the vectors of distinct numbers in order."""
+    values = np.zeros((numbers.shape[0], dimension), dtype="<f2")
     size, filled = values.itemsize * dimension, 0
-    for batch in batches(wanted.tolist()):
+    for batch in batches(numbers.tolist()):
         query = f"SELECT data FROM vectors WHERE id IN ({marks(batch)}) ORDER BY id"
         try:
             data = b"".join([row[0] for row in db.execute(query, batch)])
@@ -142,4 +155,4 @@ def read_vectors(folder: Path, db: Database, numbers: IntArray, dimension: int) 
             raise damaged(folder / DATABASE, "a vector is missing")
         values[filled : filled + len(batch)] = np.frombuffer(data, dtype="<f2").reshape(-1, dimension)
         filled += len(batch)
-    return values[places]
+    return values

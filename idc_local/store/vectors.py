@@ -189,13 +189,14 @@ def write_codes(write: Callable[[bytes], object], parts: list[FloatArray], dimen
 
 
 def _batches(parts: Sequence[FloatArray]) -> Iterator[FloatArray]:
-    """The rows of all parts, at most TURN and a part at a time: each addition to an index of codes copies it."""
+    """The rows of all parts, about TURN at a time: each addition to an index of codes copies it."""
     held: list[FloatArray] = []
-    for part in filter(len, parts):
-        held.append(part)
-        if sum(own.shape[0] for own in held) >= TURN:
-            yield np.concatenate(held)
-            held = []
+    for part in parts:
+        for start in range(0, len(part), TURN):
+            held.append(part[start : start + TURN])
+            if sum(map(len, held)) >= TURN:
+                yield np.concatenate(held)
+                held = []
     if held:
         yield np.concatenate(held)
 

@@ -15,7 +15,7 @@ from idc_local.store.lock import WriterLock
 from idc_local.store.publishing import publish, remove_leftovers
 from idc_local.store.rest import open_awake, rest
 from idc_local.store.schema import Database, is_sound, open_for_writing, remove_database, sql_errors, transaction
-from idc_local.types import FloatArray, IndexedDocument, JsonValue, SourceRecord
+from idc_local.types import HalfArray, IndexedDocument, JsonValue, SourceRecord, Vectors
 
 VECTOR_KEYS = ("embedder", "dimension")
 """Entries of a fingerprint that must be the same for vectors to be comparable."""
@@ -124,13 +124,13 @@ class Writer:
         with sql_errors(self._folder):
             return records.current_recipe(self._db, document_id)
 
-    def vectors(self, keys: Sequence[str]) -> dict[str, FloatArray]:
-        """Cached vectors, float32 [d], of the keys that are known."""
+    def vectors(self, keys: Sequence[str]) -> dict[str, HalfArray]:
+        """Cached vectors, float16 [d], of the keys that are known."""
         with sql_errors(self._folder):
             return vectorcache.read_keys(self._db, keys)
 
-    def put_vectors(self, keys: Sequence[str], vectors: FloatArray) -> None:
-        """Caches vectors, float32 [len(keys), d], as float16; committed on return."""
+    def put_vectors(self, keys: Sequence[str], vectors: Vectors) -> None:
+        """Caches vectors, [len(keys), d], as float16; committed on return."""
         if keys:
             with self._transaction():
                 self._check_dimension(vectors.shape[1])

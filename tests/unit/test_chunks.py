@@ -74,12 +74,9 @@ def intent(start: int, text: str = "What stops?") -> Intent:
 
 
 def test_chunks_show_their_place_and_what_they_stand_under() -> None:
-    chunks, owner = build_chunks(
-        document(),
-        sentences(),
-        Segmentation(np.array([[0, 3], [3, 5], [5, 6]])),
-        (intent(TEXT.index("It starts")), intent(TEXT.index("| 3"))),
-    )
+    ranges = np.array([[0, 3], [3, 5], [5, 6]])
+    asked = (intent(TEXT.index("It starts")), intent(TEXT.index("| 3")))
+    chunks = build_chunks(document(), sentences(), Segmentation(ranges), asked)
     assert [chunk.text for chunk in chunks] == [
         "# Pump\n\nIt stops. It starts.\n\n",
         "| a | b |\n|---|---|\n| 1 | 2 |\n",
@@ -91,13 +88,13 @@ def test_chunks_show_their_place_and_what_they_stand_under() -> None:
     assert [chunk.heading for chunk in chunks] == ["Pump"] * 3
     assert [chunk.tokens for chunk in chunks] == [8, 14, 5]
     assert [chunk.context for chunk in chunks] == ["", "", "| a | b |\n|---|---|"]
-    assert owner.tolist() == [0, 2]
+    assert intent_chunks(sentences(), ranges, asked).tolist() == [0, 2]
     assert [len(chunk.intents) for chunk in chunks] == [1, 0, 1]
     assert len({chunk.id for chunk in chunks}) == 3
 
 
 def test_bm25_sees_heading_table_header_and_text() -> None:
-    chunks, _ = build_chunks(document(), sentences(), Segmentation(np.array([[5, 6]])), ())
+    chunks = build_chunks(document(), sentences(), Segmentation(np.array([[5, 6]])), ())
     words = sentence_terms(document(), sentences(), "xx")
     assert words[5] == ("3", "4")
     assert chunk_terms(chunks, np.array([[5, 6]]), words, "xx") == (("pump", "a", "b", "3", "4"),)

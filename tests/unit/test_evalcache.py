@@ -12,7 +12,7 @@ from idc_local.evalcache import BATCH, EvaluationCache
 
 
 def rows(count: int) -> np.ndarray:
-    return np.random.default_rng(count).standard_normal((count, 3)).astype(np.float32)
+    return np.random.default_rng(count).standard_normal((count, 3)).astype(np.float16)
 
 
 def parts(folder: Path) -> list[Path]:

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from zlib import crc32
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idc_local.store.codec import count_terms
+from idc_local.store import codec
+from idc_local.store.codec import count_terms, hash_terms
 from idc_local.store.postings import TermCounts, group_postings, merge_counts
 
 WORDS = st.lists(st.lists(st.sampled_from(["a", "b", "ccc", "", "浮球", "z\0"]), max_size=6), max_size=6)
@@ -70,3 +72,29 @@ def test_left_out_rows_leave_no_trace() -> None:
 def test_nothing_merges_to_nothing(parts: list[tuple[TermCounts, np.ndarray]]) -> None:
     merged = merge_counts(parts, 0)
     assert (merged.vocabulary, merged.offsets.tolist(), merged.rows.tolist()) == ([], [0], [])
+
+
+@given(texts=WORDS)
+def test_counts_do_not_depend_on_how_many_texts_are_counted_at_a_time(texts: list[list[str]]) -> None:
+    whole = count_terms(texts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec, "TOGETHER", 2)
+        parts = count_terms(texts)
+    assert (parts[0], parts[1].tolist(), parts[2].tolist()) == (whole[0], whole[1].tolist(), whole[2].tolist())
+    assert whole[1].tolist() == sorted(whole[1].tolist())
+
+
+@given(texts=WORDS)
+def test_hashes_of_the_distinct_terms_of_each_sentence(texts: list[list[str]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec, "TOGETHER", 2)
+        hashes, counts = hash_terms(texts)
+    assert counts.tolist() == [len(set(own)) for own in texts]
+    assert hashes.tolist() == [value for own in texts for value in sorted({crc32(term.encode()) for term in own})]
+    assert hashes.dtype == np.uint32
+
+
+def test_terms_that_no_file_can_hold_are_counted_as_what_stands_for_them() -> None:
+    vocabulary, postings, lengths = count_terms([["a\ud800", "a?", "b"], ["a\udfff"]])
+    assert vocabulary == ["a?", "b"]
+    assert (postings.tolist(), lengths.tolist()) == ([[0, 0, 2], [0, 1, 1], [1, 0, 1]], [3, 1])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from idc_local.chunks import unit_rows
 from idc_local.errors import StoreCorrupt, StoreError, StoreLocked, StoreMismatch
-from idc_local.store import Snapshot, Writer, verify
+from idc_local.store import Snapshot, Writer, codec, verify
+from idc_local.store import vectors as store_vectors
 from idc_local.types import IndexedDocument, JsonValue
 from tests.store_documents import DIMENSION, FINGERPRINT, make_indexed, make_source, vector, vectors
 
@@ -40,7 +43,7 @@ def test_vectors_are_kept_by_key(tmp_path: Path) -> None:
     with Writer.open(tmp_path, FINGERPRINT) as writer:
         found = writer.vectors(["any key", "cd" * 16, "unknown", "any key"])
     assert set(found) == {"any key", "cd" * 16}
-    assert found["any key"].dtype == np.float32
+    assert found["any key"].dtype == np.float16
     np.testing.assert_array_equal(found["any key"], vector("y"))
     np.testing.assert_array_equal(found["cd" * 16], vector("x"))
     assert rows(tmp_path, "vectors") == 2, "equal vectors are stored once"
@@ -335,3 +338,29 @@ def test_an_index_without_documents(tmp_path: Path) -> None:
         assert snapshot.sentence_vectors(np.zeros(0, np.int64))[1].tolist() == [0]
         assert list(snapshot.all_intents()) == []
     assert {check.status for check in verify(tmp_path, deep=True)} == {"ok"}
+
+
+def test_a_long_document_is_never_copied_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What storing and publishing take for a moment stays below the size of its vectors."""
+    monkeypatch.setattr(codec, "TOGETHER", 64)
+    monkeypatch.setattr(store_vectors, "TURN", 64)
+    text = "".join(f"It is number {number}. " for number in range(12000))
+    width = 512
+    indexed = replace(make_indexed(text, size=30, intents=False), intent_vectors=np.zeros((0, width), np.float32))
+    sentences, chunks = len(indexed.sentences), len(indexed.chunks)
+    rng = np.random.default_rng(3)
+    own = unit_rows(rng.standard_normal((sentences, width))).astype(np.float16)
+    indexed = replace(indexed, sentence_vectors=own, chunk_vectors=unit_rows(rng.standard_normal((chunks, width))))
+    fingerprint: dict[str, JsonValue] = {"embedder": "wide", "dimension": width}
+    with Writer.open(tmp_path, fingerprint) as writer:
+        tracemalloc.start()
+        try:
+            put(writer, indexed)
+            writer.publish()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    with Snapshot.open(tmp_path) as snapshot:
+        stored, _ = snapshot.sentence_vectors(np.arange(chunks))
+    np.testing.assert_array_equal(stored.astype(np.float16), own)
+    assert peak < own.nbytes
