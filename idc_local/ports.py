@@ -21,7 +21,23 @@ class TokenCounter(Protocol):
         ...
 
 
-class Embedder(Protocol):
+class TokenEncoder(Protocol):
+    """Turns texts into a unit vector for each of their tokens, as an embedder's last layer has it in its context.
+
+    Tokens that the model adds, and those of its prompts, are left out. Of a text that is longer than the model's window
+    every token is there, in no promised order.
+    """
+
+    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """For each text float32 [its tokens, d], unit rows."""
+        ...
+
+    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """The same for queries."""
+        ...
+
+
+class Embedder(TokenEncoder, Protocol):
     """Turns texts into unit vectors."""
 
     @property
@@ -65,14 +81,6 @@ class TextGenerator(Protocol):
         The prefix is evaluated once and shared. Each text ends before ``stop``, at the model's end token or
         after ``max_tokens``. Same prefix, requests and seeds give the same texts.
         """
-        ...
-
-
-class PassageScorer(Protocol):
-    """Says how likely a question is after a passage, by a local language model."""
-
-    def likelihoods(self, prompts: Sequence[str], continuation: str) -> FloatArray:
-        """float32 [prompts]: mean log-probability of the tokens of ``continuation`` after each prompt."""
         ...
 
 

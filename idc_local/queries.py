@@ -39,6 +39,11 @@ class ParsedQuery:
     texts: tuple[str, ...]
     terms: Mapping[str, float]
 
+    @property
+    def asking(self) -> str:
+        """The clauses that ask, without the scene before them."""
+        return " ".join(self.texts[1:] or self.texts)
+
 
 def parse_query(text: str, languages: Sequence[str]) -> ParsedQuery:
     """The query's asking clauses and the weights of its terms, for an index that holds ``languages``.

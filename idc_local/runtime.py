@@ -25,9 +25,9 @@ from idc_local.errors import NothingFound, StoreError
 from idc_local.filters import lies_in
 from idc_local.machine import available_threads
 from idc_local.memory import MemoryCache, Silent
-from idc_local.ports import Embedder, GenerationRequest, PassageScorer, Progress, TextGenerator, TokenCounter
+from idc_local.ports import Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
 from idc_local.ranking import RankingWeights
-from idc_local.searching import LazyQueries, QueryEncoder, Searcher
+from idc_local.searching import LazyQueries, QueryModel, Reranker, Searcher
 from idc_local.store import Snapshot
 from idc_local.types import Check, Chunk, Document, IndexReport, Intent
 
@@ -228,7 +228,7 @@ class Runtime:
     def searcher(self, *, rerank: bool = False) -> Iterator[Searcher]:
         """A searcher over the index's current generation; the query model loads with the first query.
 
-        rerank: the first hits are weighed anew with the generator.
+        rerank: the first hits are weighed anew, token by token.
 
         Raises:
             StoreError: there is no index, or it is damaged.
@@ -238,14 +238,11 @@ class Runtime:
         with Snapshot.open(self.settings.index) as snapshot:
             files = self.embedder_files()
             check_embedder(snapshot.fingerprint, files, self.settings.index)
-            scorer = self._scorer() if rerank else None
-            yield Searcher(snapshot, LazyQueries(lambda: self._query_encoder(files)), RankingWeights(), scorer)
+            queries = LazyQueries(lambda: self._query_encoder(files))
+            reranker = Reranker(queries, self._progress) if rerank else None
+            yield Searcher(snapshot, queries, RankingWeights(), reranker)
 
-    def _scorer(self) -> Callable[[], PassageScorer]:
-        files = self._files(GENERATOR, self.settings.generator)
-        return lambda: cast(PassageScorer, self._generator(files))
-
-    def _query_encoder(self, files: ModelFiles) -> QueryEncoder:
+    def _query_encoder(self, files: ModelFiles) -> QueryModel:
         """The light encoder where the model has the shape that it knows, else the embedder."""
         from idc_local.backends.minilm import load_query_encoder
 

@@ -7,12 +7,14 @@ every candidate is then scored exactly on all signals, its sentences included, a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from idc_local.filters import Filter, folded, parse_filter, source_passes
-from idc_local.ports import PassageScorer
+from idc_local.ports import Progress, TokenEncoder
 from idc_local.queries import parse_query, query_vector
 from idc_local.ranking import (
     RERANKED,
@@ -21,6 +23,7 @@ from idc_local.ranking import (
     Signals,
     best_run,
     fuse,
+    late_interaction,
     lift_neighbours,
     likely_hits,
     rerank,
@@ -42,24 +45,54 @@ class QueryEncoder(Protocol):
         ...
 
 
-class LazyQueries:
-    """A query encoder that is loaded with the first query."""
+class QueryModel(QueryEncoder, TokenEncoder, Protocol):
+    """What a search needs of an embedder."""
 
-    def __init__(self, load: Callable[[], QueryEncoder]) -> None:
+
+class LazyQueries:
+    """A query model that is loaded with the first query."""
+
+    def __init__(self, load: Callable[[], QueryModel]) -> None:
         self._load = load
-        self._encoder: QueryEncoder | None = None
+
+    @cached_property
+    def _model(self) -> QueryModel:
+        return self._load()
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows."""
-        if self._encoder is None:
-            self._encoder = self._load()
-        return self._encoder.encode_queries(texts)
+        return self._model.encode_queries(texts)
+
+    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """For each text float32 [its tokens, d], unit rows."""
+        return self._model.document_tokens(texts)
+
+    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """The same for queries."""
+        return self._model.query_tokens(texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Reranker:
+    """Compares a query with passages token by token; ``progress`` is told."""
+
+    encoder: TokenEncoder
+    progress: Progress
+
+    def interactions(self, asking: str, chunks: Sequence[Chunk]) -> FloatArray:
+        """Late interaction of a query's asking clauses with each chunk under its heading path, float32 [chunks]."""
+        self.progress.start("rerank", len(chunks), "passages")
+        [question] = self.encoder.query_tokens([asking])
+        passages = self.encoder.document_tokens([passage_text(chunk) for chunk in chunks])
+        self.progress.advance(len(chunks))
+        self.progress.finish()
+        return np.array([late_interaction(question, passage) for passage in passages], dtype=np.float32)
 
 
 class Searcher:
     """Searches one snapshot. Not thread-safe; the snapshot's owner closes it.
 
-    scorer: where given, the first hits are reranked with it; it is called with the first query.
+    reranker: where given, the first hits are weighed anew with it.
     """
 
     def __init__(
@@ -67,9 +100,9 @@ class Searcher:
         snapshot: Snapshot,
         encoder: QueryEncoder,
         weights: RankingWeights,
-        scorer: Callable[[], PassageScorer] | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
-        self._scorer = scorer
+        self._reranker = reranker
         self._snapshot = snapshot
         self._encoder = encoder
         self._weights = weights
@@ -102,28 +135,28 @@ class Searcher:
         documents = self._snapshot.documents_of(rows)
         fused = lift_neighbours(fuse(signals, self._weights), rows, documents, self._weights)
         ids = [self._snapshot.chunk_ids[row] for row in rows]
-        fused, likelihoods = self._reranked(query.text, fused, rows, ids)
+        # Told before reranking, which draws scores together.
+        likely = likely_hits(fused[top_k(fused, ids, k)])
+        fused, interactions = self._reranked(parsed.asking, fused, rows, ids)
         order = top_k(fused, ids, k)
         chunks = self._snapshot.chunks(rows[order].tolist())
-        likely = likely_hits(fused[order])
         hits = []
         for rank, (position, chunk) in enumerate(zip(order.tolist(), chunks, strict=True), start=1):
             own = evidence[offsets[position] : offsets[position + 1]]
             spans = self._snapshot.sentence_spans(int(rows[position]))
             span = answer_span(chunk, own, spans, likely=rank <= likely)
-            explain = _explain(signals, fused, position, likelihoods.get(position))
+            explain = _explain(signals, fused, position, interactions.get(position))
             hits.append(self._hit(chunk, rank, explain, span))
         return hits
 
     def _reranked(
-        self, text: str, fused: FloatArray, rows: IntArray, ids: Sequence[str]
+        self, asking: str, fused: FloatArray, rows: IntArray, ids: Sequence[str]
     ) -> tuple[FloatArray, dict[int, float]]:
-        """Scores with those of the first hits weighed anew, float32 [c], and the likelihoods at their positions."""
-        if self._scorer is None:
+        """Scores, those of the first hits weighed anew, float32 [c], and these hits' late interactions by position."""
+        if self._reranker is None:
             return fused, {}
         first = top_k(fused, ids, RERANKED)
-        prompts = [likelihood_prompt(chunk) for chunk in self._snapshot.chunks(rows[first].tolist())]
-        found = self._scorer().likelihoods(prompts, f" {text}")
+        found = self._reranker.interactions(asking, self._snapshot.chunks(rows[first].tolist()))
         weighed = fused.copy()
         weighed[first] = rerank(fused[first], found)
         return weighed, dict(zip(first.tolist(), found.tolist(), strict=True))
@@ -226,13 +259,13 @@ def answer_span(chunk: Chunk, evidence: FloatArray, spans: IntArray, *, likely: 
     return AnswerSpan(start + lead, start + lead + len(text), text, likely)
 
 
-def likelihood_prompt(chunk: Chunk) -> str:
-    """What the query follows when its likelihood is asked for."""
+def passage_text(chunk: Chunk) -> str:
+    """What a chunk is reranked by: its text under its heading path."""
     heading = f"{chunk.heading}\n" if chunk.heading else ""
-    return f"Passage: {heading}{chunk.text.strip()}\n\nQuestion:"
+    return f"{heading}{chunk.text.strip()}"
 
 
-def _explain(signals: Signals, fused: FloatArray, position: int, likelihood: float | None) -> Explain:
+def _explain(signals: Signals, fused: FloatArray, position: int, interaction: float | None) -> Explain:
     intent = float(signals.intent[position])
     return Explain(
         dense=round(float(signals.dense[position]), 6),
@@ -240,5 +273,5 @@ def _explain(signals: Signals, fused: FloatArray, position: int, likelihood: flo
         intent=None if np.isnan(intent) else round(intent, 6),
         bm25=round(float(signals.lexical[position]), 6),
         fused=round(float(fused[position]), 6),
-        likelihood=None if likelihood is None else round(likelihood, 6),
+        late_interaction=None if interaction is None else round(interaction, 6),
     )

@@ -253,8 +253,8 @@ class AnswerSpan:
 class Explain:
     """What each signal gave to a hit: cosines (dense, sentence, intent), raw BM25, and the fused score.
 
-    ``intent`` is None for a chunk without intents. ``likelihood``: mean log-probability of the query's tokens after
-    the chunk, None where hits were not reranked.
+    ``intent`` is None for a chunk without intents. ``late_interaction``: mean cosine of the query's tokens with the
+    nearest one of the chunk, None where the hit was not reranked.
     """
 
     dense: float
@@ -262,7 +262,7 @@ class Explain:
     intent: float | None
     bm25: float
     fused: float
-    likelihood: float | None = None
+    late_interaction: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

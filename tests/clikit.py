@@ -159,7 +159,7 @@ class FakeRuntime:
 
     @contextmanager
     def searcher(self, *, rerank: bool = False) -> Iterator[FakeRuntime]:
-        self._called("searcher")
+        self._called("searcher", rerank)
         yield self
 
     def search(self, query: Query, k: int) -> list[Hit]:

@@ -45,6 +45,19 @@ class HashEmbedder:
         """The same for queries."""
         return self._encode(texts)
 
+    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """The direction of each word, whatever stands around it."""
+        found = []
+        for text in texts:
+            words = [hashed(word, self.dimension) for word in _WORD.findall(text.casefold())]
+            rows = np.array(words, dtype=np.float32).reshape(-1, self.dimension)
+            found.append(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+        return found
+
+    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """The same for queries."""
+        return self.document_tokens(texts)
+
     def _encode(self, texts: Sequence[str]) -> FloatArray:
         result = np.zeros((len(texts), self.dimension), dtype=np.float64)
         for row, text in enumerate(texts):
@@ -67,12 +80,6 @@ class ScriptedGenerator:
         """One reply a request: two questions, one a line."""
         self.calls.extend(request.prompt for request in requests)
         return [self._reply(request.prompt) for request in requests]
-
-    def likelihoods(self, prompts: Sequence[str], continuation: str) -> FloatArray:
-        """Minus the share of the continuation's words that a prompt lacks."""
-        words = continuation.split()
-        lacking = [sum(word not in prompt for word in words) / max(1, len(words)) for prompt in prompts]
-        return -np.array(lacking, dtype=np.float32)
 
     def _reply(self, prompt: str) -> str:
         for part, reply in self._replies.items():

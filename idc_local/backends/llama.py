@@ -33,8 +33,6 @@ beside others that decode, by a fifth with all slots taken at once."""
 CELLS = 6144
 """Tokens that the cache holds for prefix and sequences together."""
 BATCH = 512
-PASSAGE = 1024
-"""Tokens of a prompt that a likelihood is conditioned on."""
 TAIL = 24
 """Tokens kept at the end of a prompt that must be shortened: the cue that follows the passage."""
 
@@ -176,39 +174,6 @@ class LlamaGenerator:
                 self._api.llama_memory_seq_rm(self._native.memory, slot, -1, -1)
         return texts
 
-    def likelihoods(self, prompts: Sequence[str], continuation: str) -> FloatArray:
-        """Mean log-probability of the tokens of ``continuation`` after each prompt, float32 [prompts].
-
-        A prompt of more than 1,024 tokens keeps its beginning and its end.
-        """
-        wanted = self._tokenise(continuation, special=False)[:BATCH]
-        found = []
-        for prompt in prompts:
-            tokens = _shortened(self._tokenise(prompt, special=False, begins=True), PASSAGE)
-            found.append(self._likelihood(tokens, wanted) if wanted and tokens else 0.0)
-        return np.array(found, dtype=np.float32)
-
-    def _likelihood(self, tokens: Sequence[int], wanted: Sequence[int]) -> float:
-        every = [*tokens, *wanted]
-        total = 0.0
-        try:
-            for first in range(0, len(every) - 1, BATCH):
-                part = range(first, min(first + BATCH, len(every) - 1))
-                self._fill(every, part, len(tokens) - 1)
-                for place in part:
-                    if place >= len(tokens) - 1:
-                        total += _log_probability(self._logits(place - first), every[place + 1])
-        finally:
-            self._api.llama_memory_seq_rm(self._native.memory, 1, -1, -1)
-        return total / len(wanted)
-
-    def _fill(self, tokens: Sequence[int], part: range, asked: int) -> None:
-        """Evaluates a part of ``tokens`` as sequence 1; from the place ``asked`` on with what may follow."""
-        for cell, place in enumerate(part):
-            self._put(cell, tokens[place], place, 1)
-            self._native.batch.logits[cell] = int(place >= asked)
-        self._decode(len(part))
-
     def _hold(self, prefix: str) -> None:
         """Evaluates the prefix as sequence 0, unless it is held already."""
         if prefix == self._prefix and self._prefix_length:
@@ -228,8 +193,10 @@ class LlamaGenerator:
         tokens = self._tokenise(request.prompt, special=False)
         if room <= TAIL:
             raise ModelError(f"{max_tokens} tokens a completion leave no room for a prompt", hint="ask for fewer")
+        if len(tokens) > room:
+            tokens = tokens[: room - TAIL] + tokens[-TAIL:]
         self._api.llama_memory_seq_cp(self._native.memory, 0, slot, -1, -1)
-        return _Running(index, slot, _shortened(tokens, room), self._prefix_length, np.random.default_rng(request.seed))
+        return _Running(index, slot, tokens, self._prefix_length, np.random.default_rng(request.seed))
 
     def _step(self, running: Sequence[_Running]) -> list[tuple[_Running, int]]:
         """Evaluates pending tokens of all sequences, as many as fit, and draws a token where none is left pending."""
@@ -239,39 +206,28 @@ class LlamaGenerator:
         for one in sorted(running, key=lambda entry: len(entry.pending)):
             taken = one.pending[: BATCH - filled]
             for token in taken:
-                self._put(filled, token, one.position, one.slot)
+                batch.token[filled] = token
+                batch.pos[filled] = one.position
+                batch.n_seq_id[filled] = 1
+                batch.seq_id[filled][0] = one.slot
+                batch.logits[filled] = 0
                 one.position += 1
                 filled += 1
             del one.pending[: len(taken)]
             if taken and not one.pending:
                 batch.logits[filled - 1] = 1
                 ready.append((one, filled - 1))
-        self._decode(filled)
-        return [(one, self._draw(one, place)) for one, place in ready if one.slot]
-
-    def _put(self, cell: int, token: int, position: int, slot: int) -> None:
-        """Puts a token into the batch, as one that nothing is asked after."""
-        batch = self._native.batch
-        batch.token[cell] = token
-        batch.pos[cell] = position
-        batch.n_seq_id[cell] = 1
-        batch.seq_id[cell][0] = slot
-        batch.logits[cell] = 0
-
-    def _decode(self, cells: int) -> None:
-        self._native.batch.n_tokens = cells
-        failed = self._api.llama_decode(self._native.context, self._native.batch)
+        batch.n_tokens = filled
+        failed = self._api.llama_decode(self._native.context, batch)
         if failed:
             self._prefix_length = 0
             raise ModelError(f"llama.cpp could not evaluate a batch (code {failed})", hint="use --intents heuristic")
-
-    def _logits(self, place: int) -> FloatArray:
-        """float32 [words], after the token at ``place`` of the last batch; overwritten by the next one."""
-        pointer = self._api.llama_get_logits_ith(self._native.context, place)
-        return np.ctypeslib.as_array(pointer, shape=(self._words,))
+        return [(one, self._draw(one, place)) for one, place in ready if one.slot]
 
     def _draw(self, one: _Running, place: int) -> int:
-        return draw(self._logits(place), self._sampling, one.rng)
+        pointer = self._api.llama_get_logits_ith(self._native.context, place)
+        logits: FloatArray = np.ctypeslib.as_array(pointer, shape=(self._words,))
+        return draw(logits, self._sampling, one.rng)
 
     def _ended(self, one: _Running, token: int, max_tokens: int, stop: bytes) -> bool:
         """Takes the drawn token in; True when the text is complete."""
@@ -282,12 +238,12 @@ class LlamaGenerator:
         one.pending.append(token)
         return one.drawn >= max_tokens or stop in one.text
 
-    def _tokenise(self, text: str, *, special: bool, begins: bool = False) -> list[int]:
+    def _tokenise(self, text: str, *, special: bool) -> list[int]:
         """Token ids. Only the prefix may hold special tokens: text of a document can never become one."""
         data = text.encode("utf-8", "replace")
         buffer = (ctypes.c_int * (len(data) + 8))()
         count = self._api.llama_tokenize(
-            self._native.vocabulary, data, len(data), buffer, len(buffer), special or begins, special
+            self._native.vocabulary, data, len(data), buffer, len(buffer), special, special
         )
         return list(buffer[:count])
 
@@ -297,15 +253,3 @@ class LlamaGenerator:
             length = self._api.llama_token_to_piece(self._native.vocabulary, token, buffer, 256, 0, False)
             self._pieces[token] = buffer.raw[: max(0, length)]
         return self._pieces[token]
-
-
-def _shortened(tokens: list[int], most: int) -> list[int]:
-    """At most so many tokens: of more, the first ones and the cue at the end."""
-    return tokens if len(tokens) <= most else tokens[: most - TAIL] + tokens[-TAIL:]
-
-
-def _log_probability(logits: FloatArray, token: int) -> float:
-    """Log-softmax of logits, float32 [words], at one token."""
-    exact = logits.astype(np.float64)
-    top = float(exact.max())
-    return float(exact[token]) - top - float(np.log(np.exp(exact - top).sum()))

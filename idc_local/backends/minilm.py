@@ -1,4 +1,4 @@
-"""Query vectors without torch: BERT sentence encoders in NumPy; owns ``safetensors`` and ``threadpoolctl``.
+"""Query and token vectors without torch: BERT encoders in NumPy; owns ``safetensors`` and ``threadpoolctl``.
 
 For one short text this costs a few milliseconds, and starting costs a small part of what importing torch does. Only
 models of exactly this shape are taken (Devlin et al. 2019: post-norm layers, absolute positions, exact GELU; mean or
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from idc_local.backends.pieces import merge_pieces, split_pieces
+from idc_local.backends.pieces import Pieces, merge_pieces, merge_tokens, split_pieces
 from idc_local.backends.tokens import load_tokenizer
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
@@ -27,14 +27,6 @@ if TYPE_CHECKING:
 
 MODULES = ["Transformer", "Pooling", "Normalize"]
 BERT = {"model_type": "bert", "hidden_act": "gelu"}
-
-
-class QueryEncoder(Protocol):
-    """Turns queries into unit vectors."""
-
-    def encode_queries(self, texts: Sequence[str]) -> FloatArray:
-        """float32 [len(texts), d], unit rows."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +48,7 @@ class _Model:
     threads: ThreadpoolController
 
 
-def load_query_encoder(files: ModelFiles) -> QueryEncoder | None:
+def load_query_encoder(files: ModelFiles) -> BertQueryEncoder | None:
     """The encoder for a verified folder; None where the model has another shape."""
     shape = _shape(files.main)
     if shape is None:
@@ -73,9 +65,7 @@ def load_query_encoder(files: ModelFiles) -> QueryEncoder | None:
     tensors = {name.removeprefix(prefix): value for name, value in weights.items()}
     if any(value.dtype != np.float32 for name, value in tensors.items() if not name.endswith("position_ids")):
         return None
-    return BertQueryEncoder(
-        _Model(tensors, shape, load_tokenizer(files.main), ThreadpoolController()), files.query_prompt
-    )
+    return BertQueryEncoder(_Model(tensors, shape, load_tokenizer(files.main), ThreadpoolController()), files)
 
 
 def _shape(folder: Path) -> _Shape | None:
@@ -110,29 +100,51 @@ def _shape(folder: Path) -> _Shape | None:
 class BertQueryEncoder:
     """One text at a time, so that a row depends on nothing else and no padding is computed."""
 
-    def __init__(self, model: _Model, prompt: str) -> None:
+    def __init__(self, model: _Model, files: ModelFiles) -> None:
         self._tensors = model.tensors
         self._shape = model.shape
         self._tokenizer = model.tokenizer
         self._threads = model.threads
-        self._prompt = prompt
+        self._prompts = (files.document_prompt, files.query_prompt)
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows that float16 can hold."""
-        pieces = split_pieces(texts, self._prompt, self._shape.window, self._tokenise)
+        pieces = self._split(texts, self._prompts[1])
+        vectors = [self._pooled(hidden) for hidden in self._hidden(pieces)]
         dimension = self._tensors["embeddings.word_embeddings.weight"].shape[1]
-        vectors = np.empty((len(pieces.ids), dimension), dtype=np.float32)
-        # Products this small are slower on several threads, and very slow where other programs want the cores.
-        with self._threads.limit(limits=1, user_api="blas"):
-            for row, ids in enumerate(pieces.ids):
-                vectors[row] = self._forward(ids)
-        return merge_pieces(pieces, vectors)
+        return merge_pieces(pieces, np.array(vectors, dtype=np.float32).reshape(-1, dimension))
+
+    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """For each text float32 [its tokens, d], unit rows."""
+        return self._tokens(texts, self._prompts[1])
+
+    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """The same for passages."""
+        return self._tokens(texts, self._prompts[0])
+
+    def _tokens(self, texts: Sequence[str], prompt: str) -> list[FloatArray]:
+        pieces = self._split(texts, prompt)
+        return merge_tokens(pieces, self._hidden(pieces), prompt, self._tokenise)
+
+    def _split(self, texts: Sequence[str], prompt: str) -> Pieces:
+        return split_pieces(texts, prompt, self._shape.window, self._tokenise)
 
     def _tokenise(self, texts: list[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]
 
+    def _hidden(self, pieces: Pieces) -> list[FloatArray]:
+        """For each piece float32 [its tokens, d], as the last layer has them."""
+        # Products this small are slower on several threads, and very slow where other programs want the cores.
+        with self._threads.limit(limits=1, user_api="blas"):
+            return [self._forward(ids) for ids in pieces.ids]
+
+    def _pooled(self, hidden: FloatArray) -> FloatArray:
+        """float32 [d], unit length."""
+        pooled = hidden[0] if self._shape.first_token else hidden.mean(axis=0)
+        return np.asarray(pooled / np.linalg.norm(pooled), dtype=np.float32)
+
     def _forward(self, ids: list[int]) -> FloatArray:
-        """float32 [d]: the pooled vector, unit length. ids: token ids with special tokens."""
+        """float32 [tokens, d]. ids: token ids with special tokens."""
         embedded = (
             self._tensors["embeddings.word_embeddings.weight"][ids]
             + self._tensors["embeddings.token_type_embeddings.weight"][0]
@@ -141,8 +153,7 @@ class BertQueryEncoder:
         hidden = self._normed(embedded, "embeddings.LayerNorm")
         for layer in range(self._shape.layers):
             hidden = self._layer(hidden, f"encoder.layer.{layer}.")
-        pooled = hidden[0] if self._shape.first_token else hidden.mean(axis=0)
-        return np.asarray(pooled / np.linalg.norm(pooled), dtype=np.float32)
+        return hidden
 
     def _layer(self, hidden: FloatArray, name: str) -> FloatArray:
         attended = self._linear(self._attention(hidden, name), name + "attention.output.dense")

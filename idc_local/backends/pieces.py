@@ -1,4 +1,7 @@
-"""Texts longer than a model's window, and the rounding of vectors: what both ways of encoding share. Pure numpy."""
+"""Texts longer than a model's window, which tokens are a text's own, and the rounding of vectors.
+
+What both ways of encoding share. Pure numpy.
+"""
 
 from __future__ import annotations
 
@@ -67,3 +70,17 @@ def merge_pieces(pieces: Pieces, vectors: FloatArray) -> FloatArray:
     norms = np.linalg.norm(merged, axis=1, keepdims=True)
     unit = merged / np.maximum(norms, NOISE)
     return np.asarray(unit.astype(np.float16).astype(np.float32)[pieces.rows], dtype=np.float32)
+
+
+def merge_tokens(pieces: Pieces, hidden: Sequence[FloatArray], prompt: str, tokenise: Tokenise) -> list[FloatArray]:
+    """For each text given float32 [its own tokens, d], unit rows; of a text of several pieces those of all.
+
+    hidden: for each piece float32 [its tokens, d], as the model's last layer has them. Left out are the ids that even
+    an empty text has, and the prompt's.
+    """
+    bare, prompted = tokenise(["", prompt.rstrip()])
+    found: list[list[FloatArray]] = [[] for _ in range(pieces.distinct)]
+    for owner, ids, vectors in zip(pieces.owners.tolist(), pieces.ids, hidden, strict=True):
+        own = np.flatnonzero(~np.isin(ids, bare))[len(prompted) - len(bare) :]
+        found[owner].append(vectors[own] / np.maximum(np.linalg.norm(vectors[own], axis=1, keepdims=True), NOISE))
+    return [np.concatenate(found[row]) for row in pieces.rows.tolist()]

@@ -12,14 +12,14 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from idc_local.backends.native import quiet_stderr, return_memory, yield_while_waiting
-from idc_local.backends.pieces import merge_pieces, split_pieces
+from idc_local.backends.pieces import Pieces, merge_pieces, merge_tokens, split_pieces
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
 from idc_local.machine import multiplies_bfloat16
@@ -98,7 +98,7 @@ class SentenceEmbedder:
         self._prompts = (files.document_prompt, files.query_prompt)
         self._window = int(model.max_seq_length or files.context or 512)
         self.fingerprint = files.fingerprint
-        self.dimension = files.dimension or int(self._forward(self._tokenise(["a"]), bfloat16=False).shape[1])
+        self.dimension = files.dimension or int(self._pooled(self._tokenise(["a"]), bfloat16=False).shape[1])
 
     def encode_documents(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows that float16 can hold; row i depends on texts[i] alone."""
@@ -110,25 +110,57 @@ class SentenceEmbedder:
         """The same with the model's query prompt, always in float32."""
         return self._encode(texts, self._prompts[1], bfloat16=False)
 
+    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """For each text float32 [its tokens, d], unit rows, computed in float32."""
+        return self._tokens(texts, self._prompts[0])
+
+    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """The same with the model's query prompt."""
+        return self._tokens(texts, self._prompts[1])
+
     def _encode(self, texts: Sequence[str], prompt: str, *, bfloat16: bool) -> FloatArray:
         pieces = split_pieces(texts, prompt, self._window, self._tokenise)
         vectors = np.empty((len(pieces.ids), self.dimension), dtype=np.float32)
-        batches = list(_batches([len(one) for one in pieces.ids]))
 
         def fill(batch: IntArray) -> None:
-            vectors[batch] = self._forward([pieces.ids[place] for place in batch], bfloat16=bfloat16)
+            vectors[batch] = self._pooled([pieces.ids[place] for place in batch], bfloat16=bfloat16)
 
-        with ThreadPoolExecutor(min(self._threads, max(1, len(batches)))) as workers:
-            for _ in workers.map(fill, batches):
-                pass
+        self._in_batches(pieces, fill)
         return merge_pieces(pieces, vectors)
+
+    def _tokens(self, texts: Sequence[str], prompt: str) -> list[FloatArray]:
+        pieces = split_pieces(texts, prompt, self._window, self._tokenise)
+        hidden: dict[int, FloatArray] = {}
+
+        def fill(batch: IntArray) -> None:
+            hidden.update(zip(batch.tolist(), self._hidden([pieces.ids[place] for place in batch]), strict=True))
+
+        self._in_batches(pieces, fill)
+        return merge_tokens(pieces, [hidden[place] for place in range(len(pieces.ids))], prompt, self._tokenise)
+
+    def _in_batches(self, pieces: Pieces, work: Callable[[IntArray], None]) -> None:
+        batches = list(_batches([len(one) for one in pieces.ids]))
+        with ThreadPoolExecutor(min(self._threads, max(1, len(batches)))) as workers:
+            for _ in workers.map(work, batches):
+                pass
 
     def _tokenise(self, texts: list[str]) -> list[list[int]]:
         encoded: Any = self._model.tokenizer(texts, truncation=False, padding=False, verbose=False)
         return list(encoded["input_ids"])
 
-    def _forward(self, ids: list[list[int]], *, bfloat16: bool) -> FloatArray:
-        """float32 [len(ids), d] as the model gives them: each row padded to the same multiple of ``STEP`` tokens."""
+    def _pooled(self, ids: list[list[int]], *, bfloat16: bool) -> FloatArray:
+        """float32 [len(ids), d] as the model gives them."""
+        vectors = self._forward(ids, bfloat16=bfloat16)["sentence_embedding"]
+        return np.asarray(vectors.float().numpy(), dtype=np.float32)
+
+    def _hidden(self, ids: list[list[int]]) -> list[FloatArray]:
+        """For each row float32 [its tokens, d], as the last layer has them."""
+        output = self._forward(ids, bfloat16=False)
+        rows = zip(output["token_embeddings"].float().numpy(), output["attention_mask"].numpy() > 0, strict=True)
+        return [np.asarray(vectors[given], dtype=np.float32) for vectors, given in rows]
+
+    def _forward(self, ids: list[list[int]], *, bfloat16: bool) -> Any:  # noqa: ANN401  (tensors by name)
+        """What the model makes of rows of tokens, each padded to the same multiple of ``STEP``."""
         import torch
 
         width = min(-(-max(map(len, ids)) // STEP) * STEP, max(self._window, max(map(len, ids))))
@@ -137,8 +169,7 @@ class SentenceEmbedder:
         )
         # Norms, residuals and the pooling stay in float32.
         with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
-            output = self._model(dict(padded))["sentence_embedding"]
-        return np.asarray(output.float().numpy(), dtype=np.float32)
+            return self._model(dict(padded))
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[IntArray]:

@@ -80,11 +80,12 @@ def explain_lines(hit: Hit) -> Iterator[str]:
         "bm25": values.bm25,
         "fused": values.fused,
     }
-    if values.likelihood is not None:
-        signals["likelihood"] = values.likelihood
-    yield f"{INDENT}{'signal':<10}{'score':>10}"
+    if values.late_interaction is not None:
+        signals["late_interaction"] = values.late_interaction
+    width = max(10, *map(len, signals))
+    yield f"{INDENT}{'signal':<{width}}{'score':>10}"
     for name, value in signals.items():
-        yield f"{INDENT}{name:<10}{'-' if value is None else f'{value:.4f}':>10}"
+        yield f"{INDENT}{name:<{width}}{'-' if value is None else f'{value:.4f}':>10}"
 
 
 def chunk_lines(chunk: Chunk, screen: Screen, *, number: int | None = None) -> Iterator[str]:

@@ -8,9 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from llama_cpp import Llama
 
 from idc_local.backends.llama import SLOTS, LlamaGenerator, load_generator, requantise
 from idc_local.backends.sampling import Sampling
@@ -174,30 +172,3 @@ def test_converted_file_is_the_recorded_one(models_folder: Path, tmp_path: Path,
     made_by = requantise(source, tmp_path / "again.gguf", kind)
     assert made_by.startswith("llama-cpp-python ")
     assert (tmp_path / "again.gguf").read_bytes() == files.main.read_bytes()
-
-
-def test_likelihoods_are_those_of_the_library_one_token_at_a_time(files: ModelFiles, generator: LlamaGenerator) -> None:
-    prompts = [f"Passage: {PASSAGES[0]}\n\nQuestion:", f"Passage: {' '.join(PASSAGES * 6)}\n\nQuestion:"]
-    question = " Who built the pump?"
-    found = generator.likelihoods(prompts, question)
-    plain: Any = Llama(str(files.main), n_ctx=1024, logits_all=True, verbose=False, n_threads=2)
-    for value, prompt in zip(found.tolist(), prompts, strict=True):
-        before = plain.tokenize(prompt.encode(), add_bos=True)
-        after = plain.tokenize(question.encode(), add_bos=False)
-        plain.reset()
-        plain.eval([*before, *after])
-        logits = np.array(plain.scores[len(before) - 1 : len(before) + len(after) - 1], dtype=np.float64)
-        chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-        assert value == pytest.approx(float(np.log(chances[np.arange(len(after)), after]).mean()), abs=0.02)
-    plain.close()
-    assert len(before) > 512
-    assert found[0] > generator.likelihoods([f"Passage: {PASSAGES[6]}\n\nQuestion:"], question)[0]
-
-
-def test_a_likelihood_of_nothing_is_zero_and_generation_goes_on_as_before(
-    generator: LlamaGenerator, texts: list[str]
-) -> None:
-    assert generator.likelihoods(["Passage"], "").tolist() == [0.0]
-    assert generator.likelihoods([], " Why?").shape == (0,)
-    assert len(generator.likelihoods(["word " * 3000], " Why? " * 400)) == 1
-    assert generator.generate(PREFIX, requests(ASKED), max_tokens=16, stop="\n") == texts

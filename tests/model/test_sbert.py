@@ -6,12 +6,13 @@ import shutil
 import socket
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from idc_local.backends.minilm import QueryEncoder, load_query_encoder
+from idc_local.backends.minilm import BertQueryEncoder, load_query_encoder
 from idc_local.backends.sbert import SentenceEmbedder, load_embedder
 from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
 from idc_local.catalogue import Catalogue, ModelFiles
@@ -55,7 +56,7 @@ def fastest(files: ModelFiles) -> Embedder:
 
 
 @pytest.fixture(scope="module")
-def queries(files: ModelFiles) -> QueryEncoder:
+def queries(files: ModelFiles) -> BertQueryEncoder:
     loaded = load_query_encoder(files)
     assert loaded is not None
     return loaded
@@ -110,11 +111,38 @@ def test_a_long_text_is_averaged_not_cut(embedder: SentenceEmbedder, vectors: Fl
     assert int(np.argmax(vectors @ vector)) == 9
 
 
-def test_queries_without_torch_are_the_same(queries: QueryEncoder, embedder: SentenceEmbedder) -> None:
+def test_queries_without_torch_are_the_same(queries: BertQueryEncoder, embedder: SentenceEmbedder) -> None:
     found, expected = queries.encode_queries(TEXTS), embedder.encode_queries(TEXTS)
     # both are rounded to float16, whose steps below 0.5 are 2**-12 at most
     assert np.abs(found - expected).max() <= 2**-12
     assert (found != expected).mean() < 0.02
+
+
+def test_tokens_are_the_last_layer_of_the_library(embedder: SentenceEmbedder) -> None:
+    texts = [text for text in TEXTS[:4] if text]
+    expected: Any = embedder._model.encode(texts, output_value="token_embeddings", show_progress_bar=False)
+    for found, whole in zip(embedder.document_tokens(texts), expected, strict=True):
+        inner = whole.numpy()[1:-1]
+        assert found == pytest.approx(inner / np.linalg.norm(inner, axis=1, keepdims=True), abs=1e-4)
+        assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(found)), abs=1e-5)
+
+
+@pytest.mark.parametrize("prompt", ["", "query: "])
+def test_tokens_without_torch_are_the_same(files: ModelFiles, prompt: str) -> None:
+    prompted = replace(files, query_prompt=prompt)
+    light, whole = load_query_encoder(prompted), load_embedder(prompted, 2)
+    assert light is not None
+    texts = [*TEXTS, " ".join(f"{text} {number}" for number, text in enumerate(TEXTS * 7))]
+    counts = load_token_counter(files.main).count(texts).tolist()
+    assert counts[-1] > 3 * 256
+    for found, expected in (
+        (light.query_tokens(texts), whole.query_tokens(texts)),
+        (light.document_tokens(texts), whole.document_tokens(texts)),
+    ):
+        assert [len(tokens) for tokens in found] == [len(tokens) for tokens in expected]
+        assert max(np.abs(one - other).max(initial=0) for one, other in zip(found, expected, strict=True)) < 1e-4
+    assert [len(tokens) for tokens in found[:8]] == counts[:8]
+    assert (light.query_tokens(texts[2:3])[0] == light.document_tokens(texts[2:3])[0]).all() == (not prompt)
 
 
 def test_word_pieces_are_those_of_the_model(embedder: SentenceEmbedder, files: ModelFiles) -> None:

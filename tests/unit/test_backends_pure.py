@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idc_local.backends.minilm import gelu, load_query_encoder
-from idc_local.backends.pieces import merge_pieces, split_pieces
+from idc_local.backends.pieces import merge_pieces, merge_tokens, split_pieces
 from idc_local.backends.sampling import Sampling, candidates, draw
 from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
 from idc_local.catalogue import EMBEDDER, ModelFiles
 from idc_local.errors import ModelError
+from idc_local.types import FloatArray
 
 
 def test_candidates_by_hand() -> None:
@@ -84,6 +85,24 @@ def test_merged_pieces_are_the_weighted_mean_at_unit_length() -> None:
     expected = np.array([4, 5]) / math.hypot(4, 5)
     assert merged == pytest.approx(np.array([expected, [0, 1]]), abs=5e-4)
     assert (merged == merged.astype(np.float16)).all()
+
+
+def directions(ids: list[int]) -> FloatArray:
+    """Unit vectors, each with the angle of an id."""
+    return np.array([[math.cos(one), math.sin(one)] for one in ids], dtype=np.float32).reshape(-1, 2)
+
+
+def test_tokens_are_the_texts_own_and_all_of_a_long_text() -> None:
+    pieces = split_pieces(["aaa bbbbb cccccc ddddddd", "", "four", "aaa bbbbb cccccc ddddddd"], "ask: ", 5, words)
+    assert pieces.ids == [[1, 4, 2], [1, 4, 4, 2], [1, 4, 3, 5, 2], [1, 4, 6, 7, 2]]
+    hidden = [directions(ids) * np.array(ids, dtype=np.float32)[:, None] for ids in pieces.ids]
+    found = merge_tokens(pieces, hidden, "ask: ", words)
+    for tokens, ids in zip(found, [[3, 5, 6, 7], [], [4], [3, 5, 6, 7]], strict=True):
+        assert tokens == pytest.approx(directions(ids), abs=1e-6)
+        assert tokens.dtype == np.float32
+        assert tokens.shape == (len(ids), 2)
+    without = merge_tokens(pieces, hidden, "", words)
+    assert [len(tokens) for tokens in without] == [6, 1, 2, 6]
 
 
 def test_gelu_is_x_times_the_normal_distribution() -> None:

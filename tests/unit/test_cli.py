@@ -195,6 +195,18 @@ def test_search_json_has_the_promised_fields() -> None:
     assert {"page", "heading", "line_start", "line_end", "tokens", "document_id", "path"} <= set(second)
 
 
+def test_late_interaction_is_shown_of_hits_that_were_reranked() -> None:
+    reranked = replace(HITS[0], explain=replace(HITS[0].explain, late_interaction=0.71234567))
+    fake = FakeRuntime(hits=(reranked, HITS[1]))
+    first, second = parsed(invoke("search", "pump", "--rerank", "--format", "json", runtime=fake))["hits"]
+    assert first["explain"]["late_interaction"] == 0.712346
+    assert "late_interaction" not in second["explain"]
+    text = invoke("search", "pump", "--rerank", "--explain", runtime=fake).stdout
+    assert "   fused               0.7312\n   late_interaction    0.7123\n" in text
+    assert "   fused         0.2500\n\n" in text
+    assert ("searcher", True) in fake.calls
+
+
 @pytest.mark.parametrize("form", ["text", "json", "jsonl", "csv", "md"])
 def test_search_that_finds_nothing_ends_with_1_and_typed_emptiness(form: str) -> None:
     result = invoke("search", "nothing", "--format", form)

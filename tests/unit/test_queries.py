@@ -16,12 +16,14 @@ from idc_local.types import FloatArray
 def test_a_plain_question_is_one_clause() -> None:
     parsed = parse_query("Which alarm sounds when the float sticks?", ["en"])
     assert parsed.texts == ("Which alarm sounds when the float sticks?",)
+    assert parsed.asking == "Which alarm sounds when the float sticks?"
     assert set(parsed.terms.values()) == {1.0}
 
 
 def test_what_sets_the_scene_counts_less() -> None:
     parsed = parse_query("Consider the cellar pump. Which alarm sounds when the float sticks?", ["en"])
     assert parsed.texts[1:] == ("Which alarm sounds when the float sticks?",)
+    assert parsed.asking == "Which alarm sounds when the float sticks?"
     assert (parsed.terms["pump"], parsed.terms["alarm"]) == (0.2, 1.0)
 
 
@@ -33,6 +35,8 @@ def test_a_term_of_both_parts_counts_whole() -> None:
 def test_a_clause_with_too_little_in_it_is_asked_with_the_one_before() -> None:
     parsed = parse_query("Highlight the parts about termination for convenience; is it there?", ["en"])
     assert parsed.texts == ("Highlight the parts about termination for convenience; is it there?",)
+    scene = parse_query("Consider the cellar pump. Highlight the parts about termination; is it there?", ["en"])
+    assert scene.asking == "Highlight the parts about termination; is it there?"
 
 
 @pytest.mark.parametrize(
