@@ -54,6 +54,14 @@ class CachedEmbedder:
         halves = self._encode(texts, "query\0", lambda missing: self._load().encode_queries(missing))
         return halves.astype(np.float32)
 
+    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """For each text float32 [its tokens, d], unit rows; not cached."""
+        return self._load().document_tokens(texts)
+
+    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """The same for queries."""
+        return self._load().query_tokens(texts)
+
     def _encode(self, texts: Sequence[str], kind: str, encode: Callable[[list[str]], FloatArray]) -> HalfArray:
         result = np.zeros((len(texts), self._dimension), dtype=np.float16)
         for start in range(0, len(texts), SLICE):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from idc_local.evaluation.grid import EvaluationOptions
 
 INTENTS = ("model", "heuristic", "off", "shuffled", "gold-half")
-RETRIEVERS = ("paper", "default", "dense", "bm25")
+RETRIEVERS = ("paper", "default", "rerank", "dense", "bm25")
 MACRO = "macro"
 TABLE = ("strategy", "target", "chunks", "mean", "p95", "headline", "R@1", "R@5", "MRR", "coverage", "diff")
 DIFFERENCES = ("headline", "r@1", "coverage")
@@ -82,7 +82,8 @@ class EvalArguments:
     default="all",
     help="Part of each set: one to choose settings on, one to quote. [default: all]",
 )
-@click.option("--baseline", default="fixed", metavar="NAME", help="Strategy to compare with. [default: fixed]")
+@click.option("--baseline", default="fixed", metavar="NAME", help="Strategy or retriever to compare with. "
+              "[default: fixed]")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="For everything drawn. [default: 0]")
 @click.option("--cache", type=PathName(), metavar="DIR", help="Where vectors and questions are kept.")
 @click.option("--plots", type=PathName(), metavar="DIR", help="Draw curves there, as PNG and SVG.")

@@ -31,8 +31,9 @@ SIZES = (400, 700, 1000, 1400)
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:
-    """What is compared. Sizes are targets in characters; ``baseline`` is a strategy that the others are set against.
+    """What is compared. Sizes are targets in characters; ``baseline`` is what the others are set against.
 
+    baseline: a strategy, or a retriever, which others are then set against with the same chunks.
     cutting: options of the strategies. weights: those of ``search``, for the ``default`` retriever.
     """
 
@@ -54,7 +55,7 @@ class EvaluationOptions:
             UsageError: a name is unknown, a list empty, or a size impossible.
         """
         _check_names("strategy", self.strategies, tuple(STRATEGIES))
-        _check_names("baseline", (self.baseline,), tuple(STRATEGIES))
+        _check_names("baseline", (self.baseline,), (*STRATEGIES, *RETRIEVERS))
         _check_names("retriever", self.retrievers, RETRIEVERS)
         _check_names("intents", (self.intents,), INTENT_MODES)
         _check_names("objective", (self.cutting.objective,), OBJECTIVES)

@@ -158,6 +158,8 @@ def assemble(
         scope=np.array([entry.document if alone else -1 for entry in gold], dtype=np.int64),
         pieces=_cosines(vectors, [document.vectors for document in documents]),
         intents=_cosines(vectors, [document.predicted.vectors for document in documents]),
+        asking=tuple(query.asking for query in parsed),
+        tokens=embedder,
     )
     return PreparedSet(
         dataset=dataset,

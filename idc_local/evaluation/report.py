@@ -6,13 +6,13 @@ Pure: the same grid gives the same report, to the byte.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from idc_local.evaluation.grid import COLUMNS, HEADLINE, Configuration, Grid, SetResult
-from idc_local.evaluation.statistics import REPLICATES, Estimate, macro_estimate
+from idc_local.evaluation.statistics import REPLICATES, Estimate, Values, macro_estimate
 
 MACRO = "macro"
 FEW = 8
@@ -76,17 +76,26 @@ def _line(grid: Grid, configuration: Configuration, name: str, places: Sequence[
 def _difference(
     grid: Grid, configuration: Configuration, places: Sequence[int], results: Sequence[SetResult]
 ) -> Difference | None:
-    """Against the baseline's curve, read at the size that the strategy's chunks really have."""
+    """Against the baseline: another retriever on the same chunks, or a strategy at the same size."""
     baseline = grid.options.baseline
-    if configuration.strategy == baseline or not any(known.strategy == baseline for known in grid.results):
+    if baseline in (configuration.strategy, configuration.retriever):
         return None
-    same_size, pairs = True, []
-    for place, result in zip(places, results, strict=True):
-        curve = grid.curve(baseline, configuration.retriever, place)
-        size = float(result.chunk_chars.mean())
-        same_size = same_size and curve.reaches(size)
-        pairs.append((result.values - curve.at(size), result.groups))
-    return Difference(macro_estimate(pairs, grid.options.seed), same_size)
+    ranked = grid.results.get(replace(configuration, retriever=baseline))
+    if ranked is not None:
+        others = [(ranked[place].values, True) for place in places]
+    elif any(known.strategy == baseline for known in grid.results):
+        others = [_at_size_of(grid, configuration, place) for place in places]
+    else:
+        return None
+    pairs = [(own.values - values, own.groups) for own, (values, _) in zip(results, others, strict=True)]
+    return Difference(macro_estimate(pairs, grid.options.seed), all(same_size for _, same_size in others))
+
+
+def _at_size_of(grid: Grid, configuration: Configuration, place: int) -> tuple[Values, bool]:
+    """The baseline's curve, read at the size that the configuration's chunks really have, and whether it gets there."""
+    curve = grid.curve(grid.options.baseline, configuration.retriever, place)
+    size = float(grid.results[configuration][place].chunk_chars.mean())
+    return curve.at(size), curve.reaches(size)
 
 
 def build_warnings(grid: Grid) -> list[str]:

@@ -1,7 +1,8 @@
 """The index of a question set as arrays: every question ranked by the functions that ``search`` uses.
 
 What depends on the chunks is computed for all questions at once; candidates are drawn and fused per question, as
-the searcher does, so that the ``default`` retriever gives what ``search`` gives. Pure: no I/O, clock or randomness.
+the searcher does, so that the ``default`` retriever gives what ``search`` gives, and ``rerank`` what ``search
+--rerank`` gives. Pure but for the encoder that it is handed: no I/O, clock or randomness.
 """
 
 from __future__ import annotations
@@ -15,30 +16,35 @@ import numpy as np
 import numpy.typing as npt
 
 from idc_local.evaluation.scoring import DEPTH, Passages, Ranking
+from idc_local.memory import Silent
+from idc_local.ports import TokenEncoder
 from idc_local.ranking import (
     BM25_B,
     BM25_K1,
+    RERANKED,
     RankingWeights,
     Signals,
     fuse,
     lift_neighbours,
     likely_hits,
+    rerank,
     segment_max,
     sentence_evidence,
 )
-from idc_local.searching import answer_span
+from idc_local.searching import Reranker, answer_span
 from idc_local.types import BoolArray, Chunk, FloatArray, IntArray
 
 PAPER_K1, PAPER_B = 1.5, 0.75
 """BM25's saturation and length normalisation in the paper."""
-RETRIEVERS = ("paper", "default", "dense", "bm25")
+RETRIEVERS = ("paper", "default", "rerank", "dense", "bm25")
 
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
     """How chunks are ranked: the weights, and which lists offer candidates.
 
-    plain: the query's own vector and the paper's BM25, in place of the parsed query and the index's BM25.
+    plain: the query's own vector and the paper's BM25, in place of the parsed query and the index's BM25. rerank: the
+    first chunks are weighed anew.
     """
 
     name: str
@@ -46,6 +52,7 @@ class Retriever:
     plain: bool = False
     from_vectors: bool = True
     from_terms: bool = True
+    rerank: bool = False
 
 
 def build_retriever(name: str, default: RankingWeights) -> Retriever:
@@ -58,6 +65,7 @@ def build_retriever(name: str, default: RankingWeights) -> Retriever:
     return {
         "paper": Retriever(name, plain, plain=True),
         "default": Retriever(name, default),
+        "rerank": Retriever(name, default, rerank=True),
         "dense": Retriever(name, replace(plain, dense=1.0, lexical=0.0), plain=True, from_terms=False),
         "bm25": Retriever(name, replace(plain, dense=0.0, lexical=1.0), from_vectors=False),
     }[name]
@@ -70,7 +78,7 @@ class Asked:
     vectors: float32 [q, d], unit rows, of the parsed questions; whole: the same of the questions as they stand.
     terms: the lexical terms of each with their weights. scope: int64 [q], the document that a question is asked of,
     -1 for the whole set. pieces: float32 [q, p], cosines with all sentences of the set. intents: float32 [q, m],
-    cosines with all intents of the set.
+    cosines with all intents of the set. asking: what each is reranked by; tokens: what it is reranked with.
     """
 
     vectors: FloatArray
@@ -79,6 +87,8 @@ class Asked:
     scope: IntArray
     pieces: FloatArray
     intents: FloatArray
+    asking: tuple[str, ...]
+    tokens: TokenEncoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,18 +204,17 @@ def rank_all(
     asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever, depth: int = DEPTH
 ) -> list[Ranking]:
     """The ranking of each question over its candidates, with the best spans of the first ``depth`` chunks."""
+    asked = replace(asked, tokens=_Remembering(asked.tokens))
     ranked = []
     for question in range(len(asked.terms)):
-        rows, fused = _rank(question, asked, index, scores, retriever)
+        rows, likely = _rank(question, asked, index, scores, retriever)
         best = tuple(_best_span(question, row, index, scores) for row in rows[:depth].tolist())
-        ranked.append(Ranking(rows, best, likely_hits(fused[:depth])))
+        ranked.append(Ranking(rows, best, likely))
     return ranked
 
 
-def _rank(
-    question: int, asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever
-) -> tuple[IntArray, FloatArray]:
-    """Candidates of one question, best first, and their fused scores."""
+def _rank(question: int, asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever) -> tuple[IntArray, int]:
+    """Candidates of one question, best first, and how many of them are likely to hold the answer."""
     scope = int(asked.scope[question])
     allowed = np.ones(len(index.chunks), dtype=np.bool_) if scope < 0 else index.passages.document == scope
     dense, lexical = _lists(question, scores, retriever)
@@ -218,9 +227,38 @@ def _rank(
     )
     own = fuse(signals, retriever.weights)
     lifted = lift_neighbours(own, rows, index.passages.document[rows], retriever.weights)
-    fused = np.round(lifted.astype(np.float64), 6)
-    order = np.lexsort((scores.id_rank[rows], -fused))
-    return rows[order], fused[order].astype(np.float32)
+    order = _order(lifted, scores.id_rank[rows])
+    likely = likely_hits(np.round(lifted[order].astype(np.float64), 6).astype(np.float32))
+    if retriever.rerank and rows.size:
+        first = order[:RERANKED]
+        chunks = [index.chunks[row] for row in rows[first].tolist()]
+        found = Reranker(asked.tokens, Silent()).interactions(asked.asking[question], chunks)
+        lifted[first] = rerank(lifted[first], found)
+        order = _order(lifted, scores.id_rank[rows])
+    return rows[order], likely
+
+
+def _order(fused: FloatArray, id_rank: IntArray) -> IntArray:
+    """Positions, best first; ties, to 6 decimals, by id."""
+    return np.lexsort((id_rank, -np.round(fused.astype(np.float64), 6)))
+
+
+class _Remembering:
+    """A token encoder that computes no passage twice: one is among the first of many questions."""
+
+    def __init__(self, encoder: TokenEncoder) -> None:
+        self._encoder = encoder
+        self._known: dict[str, FloatArray] = {}
+
+    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """For each text float32 [its tokens, d], unit rows."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known.update(zip(missing, self._encoder.document_tokens(missing), strict=True))
+        return [self._known[text] for text in texts]
+
+    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+        """The same for queries, of which each is asked once."""
+        return self._encoder.query_tokens(texts)
 
 
 def _best_span(question: int, row: int, index: ChunkIndex, scores: Scores) -> tuple[int, int, int]:

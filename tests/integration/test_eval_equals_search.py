@@ -12,8 +12,9 @@ from idc_local.evaluation.grid import EvaluationOptions
 from idc_local.evaluation.prepare import PreparedSet
 from idc_local.evaluation.retrieval import build_retriever, rank_all, score_all
 from idc_local.indexing import IndexOptions
+from idc_local.memory import Silent
 from idc_local.ranking import RankingWeights
-from idc_local.searching import Searcher
+from idc_local.searching import Reranker, Searcher
 from idc_local.store import Snapshot
 from idc_local.types import Limits, Query
 from tests.evalkit import TOPICS, prepared_set, runtime_at, text_of, write_set
@@ -41,40 +42,45 @@ def index_of(folder: Path, strategy: str, intents: str) -> None:
         ("sliding", "model", "document", RankingWeights(dense=0.3, lexical=0.7, candidates=2)),
     ],
 )
-def test_the_default_retriever_ranks_as_search_does(
-    tmp_path: Path, strategy: str, intents: str, scope: str, weights: RankingWeights
+@pytest.mark.parametrize("retriever", ["default", "rerank"])
+def test_retrievers_rank_as_search_does(
+    tmp_path: Path, strategy: str, intents: str, scope: str, weights: RankingWeights, retriever: str
 ) -> None:
     index_of(tmp_path, strategy, intents)
     dataset = load_dataset(write_set(tmp_path / "set", scope=scope))
     options = EvaluationOptions(strategies=(strategy,), intents=intents, limits=LIMITS, weights=weights)
     prepared = prepared_set(tmp_path, options, dataset)
-    mine = ranked_in_memory(prepared, strategy, options)
+    mine = ranked_in_memory(prepared, strategy, options, retriever)
     with Snapshot.open(tmp_path / "index") as snapshot:
-        searcher = Searcher(snapshot, HashEmbedder(), weights)
+        reranker = Reranker(HashEmbedder(), Silent()) if retriever == "rerank" else None
+        searcher = Searcher(snapshot, HashEmbedder(), weights, reranker)
         for question, ranked in zip(dataset.questions, mine, strict=True):
             wanted = f"path:{question.document_id}.txt" if scope == "document" else ""
             hits = searcher.search(Query(question.text, wanted), 1000)
             assert ranked == [
-                (hit.chunk.text, hit.chunk.start, hit.chunk.end, hit.span.start, hit.span.end) for hit in hits
+                (hit.chunk.text, hit.chunk.start, hit.chunk.end, hit.span.start, hit.span.end, hit.span.likely)
+                for hit in hits
             ]
 
 
 def ranked_in_memory(
-    prepared: PreparedSet, strategy: str, options: EvaluationOptions
-) -> list[list[tuple[str, int, int, int, int]]]:
+    prepared: PreparedSet, strategy: str, options: EvaluationOptions, retriever: str
+) -> list[list[tuple[str, int, int, int, int, bool]]]:
     cuts = [segment(document, strategy, options.limits, options.cutting) for document in prepared.documents]
     index = index_segmentations(prepared, cuts)
     rankings = rank_all(
         prepared.asked,
         index,
         score_all(prepared.asked, index, options.weights),
-        build_retriever("default", options.weights),
+        build_retriever(retriever, options.weights),
         depth=1000,
     )
     return [
         [
-            (chunk.text, chunk.start, chunk.end, start, end)
-            for chunk, (_, start, end) in zip((index.chunks[row] for row in ranking.rows), ranking.best, strict=True)
+            (chunk.text, chunk.start, chunk.end, start, end, place < ranking.likely)
+            for place, (chunk, (_, start, end)) in enumerate(
+                zip((index.chunks[row] for row in ranking.rows), ranking.best, strict=True)
+            )
         ]
         for ranking in rankings
     ]

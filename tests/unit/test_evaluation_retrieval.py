@@ -14,6 +14,7 @@ from idc_local.evaluation.retrieval import RETRIEVERS, Asked, ChunkIndex, bm25, 
 from idc_local.evaluation.scoring import Passages
 from idc_local.ranking import RankingWeights
 from idc_local.types import Chunk, FloatArray
+from tests.fakes import HashEmbedder
 
 TERMS = st.lists(st.sampled_from("abcdef"), max_size=8)
 
@@ -84,6 +85,8 @@ def asked(vector: FloatArray, terms: list[str], pieces: FloatArray, scope: int =
         scope=np.array([scope], dtype=np.int64),
         pieces=(vector @ pieces.T),
         intents=np.zeros((1, 0), dtype=np.float32),
+        asking=(" ".join(terms),),
+        tokens=HashEmbedder(),
     )
 
 
