@@ -1,7 +1,8 @@
 """Text generation with llama.cpp: owns ``llama_cpp``, which is imported when first used.
 
-Several prompts are decoded in one batch. They share the evaluated prefix: its cells in the cache belong to every
-sequence at once. Sequences that end make room for the next requests as soon as there is room for many.
+Several prompts are decoded in one batch. They share the evaluated prefix, and those that begin alike share what they
+have in common: such cells in the cache belong to several sequences at once. Sequences that end make room for the next
+requests as soon as there is room for many.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ from idc_local.fingerprint import digest
 from idc_local.ports import GenerationRequest, TextGenerator
 from idc_local.types import FloatArray
 
-SLOTS = 24
+SLOTS = 48
 """Sequences decoded at once: fewer leave the processor waiting for the weights, more make attention dear."""
-REFILL = 16
+REFILL = 32
 """Slots that must be free before further prompts are taken in. Prompts evaluated together cost less than one at a time
 beside others that decode, by a fifth with all slots taken at once."""
 CELLS = 6144
 """Tokens that the cache holds for prefix and sequences together."""
+PROMPT = 214
+"""Most tokens of a prompt beyond the prefix."""
 BATCH = 512
 TAIL = 24
 """Tokens kept at the end of a prompt that must be shortened: the cue that follows the passage."""
@@ -93,7 +96,9 @@ def _open(files: ModelFiles, threads: int) -> _Handles:
         api.llama_model_free(model)
         raise ModelError(f"no memory for {files.name}", hint="close other programs, or use --intents heuristic")
     vocabulary = api.llama_model_get_vocab(model)
-    return _Handles(api, model, context, api.llama_get_memory(context), vocabulary, api.llama_batch_init(BATCH, 0, 1))
+    return _Handles(
+        api, model, context, api.llama_get_memory(context), vocabulary, api.llama_batch_init(BATCH, 0, SLOTS)
+    )
 
 
 _CALLBACKS: list[Any] = []
@@ -114,15 +119,25 @@ def _close(handles: _Handles) -> None:
 
 @dataclass(slots=True)
 class _Running:
-    """A request being decoded: ``pending`` tokens were not evaluated yet, ``position`` is the first one's place."""
+    """A request being decoded: ``pending`` tokens were not evaluated yet, ``position`` is the first one's place.
+
+    room: cells of the cache that it may come to hold. followers: other slots whose prompts begin alike, each with the
+    place up to which the cells are theirs as well.
+    """
 
     index: int
     slot: int
     pending: list[int]
     position: int
     rng: np.random.Generator
+    room: int = 0
     text: bytearray = field(default_factory=bytearray)
     drawn: int = 0
+    followers: list[tuple[int, int]] = field(default_factory=list)
+
+    def sharing(self) -> list[int]:
+        """Slots that the first pending token belongs to as well."""
+        return [slot for end, slot in self.followers if self.position < end]
 
 
 class LlamaGenerator:
@@ -155,14 +170,13 @@ class LlamaGenerator:
         if not requests:
             return texts
         self._hold(prefix)
-        waiting = deque(enumerate(requests))
+        waiting = deque(self._prepared(requests, max_tokens))
         running: list[_Running] = []
         free = list(range(SLOTS, 0, -1))
         try:
             while waiting or running:
                 if len(free) >= min(REFILL, len(waiting)):
-                    while waiting and free:
-                        running.append(self._admit(*waiting.popleft(), free.pop(), max_tokens))
+                    running += self._admit(waiting, free, sum(one.room for one in running))
                 for one, token in self._step(running):
                     if self._ended(one, token, max_tokens, stop.encode()):
                         texts[one.index] = one.text.decode("utf-8", "ignore").split(stop)[0]
@@ -188,28 +202,46 @@ class LlamaGenerator:
             self._step([holder])
         self._prefix, self._prefix_length = prefix, holder.position
 
-    def _admit(self, index: int, request: GenerationRequest, slot: int, max_tokens: int) -> _Running:
-        room = (CELLS - self._prefix_length) // SLOTS - max_tokens
-        tokens = self._tokenise(request.prompt, special=False)
-        if room <= TAIL:
+    def _prepared(self, requests: Sequence[GenerationRequest], max_tokens: int) -> list[_Running]:
+        """The requests, without a slot yet."""
+        most = min(PROMPT, CELLS - self._prefix_length - max_tokens)
+        if most <= TAIL:
             raise ModelError(f"{max_tokens} tokens a completion leave no room for a prompt", hint="ask for fewer")
-        if len(tokens) > room:
-            tokens = tokens[: room - TAIL] + tokens[-TAIL:]
-        self._api.llama_memory_seq_cp(self._native.memory, 0, slot, -1, -1)
-        return _Running(index, slot, tokens, self._prefix_length, np.random.default_rng(request.seed))
+        prompts = [_shortened(self._tokenise(request.prompt, special=False), most) for request in requests]
+        rngs = [np.random.default_rng(request.seed) for request in requests]
+        return [
+            _Running(index, 0, tokens, self._prefix_length, rng, room=len(tokens) + max_tokens)
+            for index, (tokens, rng) in enumerate(zip(prompts, rngs, strict=True))
+        ]
+
+    def _admit(self, waiting: deque[_Running], free: list[int], held: int) -> list[_Running]:
+        """Takes in what is waiting while there are slots for it, and cells beside the ``held`` ones."""
+        fresh: list[_Running] = []
+        while waiting and free and self._prefix_length + held + waiting[0].room <= CELLS:
+            one = waiting.popleft()
+            one.slot = free.pop()
+            held += one.room
+            self._api.llama_memory_seq_cp(self._native.memory, 0, one.slot, -1, -1)
+            fresh.append(one)
+        return share_beginnings(fresh)
 
     def _step(self, running: Sequence[_Running]) -> list[tuple[_Running, int]]:
-        """Evaluates pending tokens of all sequences, as many as fit, and draws a token where none is left pending."""
+        """Evaluates pending tokens of all sequences, as many as fit, and draws a token where none is left pending.
+
+        Sequences come in the order given: what a prompt shares with one before it has to be there first.
+        """
         batch = self._native.batch
         filled = 0
         ready: list[tuple[_Running, int]] = []
-        for one in sorted(running, key=lambda entry: len(entry.pending)):
+        for one in running:
             taken = one.pending[: BATCH - filled]
             for token in taken:
+                slots = [one.slot, *one.sharing()]
                 batch.token[filled] = token
                 batch.pos[filled] = one.position
-                batch.n_seq_id[filled] = 1
-                batch.seq_id[filled][0] = one.slot
+                batch.n_seq_id[filled] = len(slots)
+                for place, slot in enumerate(slots):
+                    batch.seq_id[filled][place] = slot
                 batch.logits[filled] = 0
                 one.position += 1
                 filled += 1
@@ -253,3 +285,34 @@ class LlamaGenerator:
             length = self._api.llama_token_to_piece(self._native.vocabulary, token, buffer, 256, 0, False)
             self._pieces[token] = buffer.raw[: max(0, length)]
         return self._pieces[token]
+
+
+def share_beginnings(fresh: Sequence[_Running]) -> list[_Running]:
+    """Sequences in order of their prompts, each without the tokens that one before it has at the same places.
+
+    Those are evaluated once, for all that begin with them. The last token stays with its own sequence: what follows
+    is asked after it.
+    """
+    ordered = sorted(fresh, key=lambda one: one.pending)
+    prompts = [one.pending for one in ordered]
+    begins = [0] * len(ordered)
+    for number, one in enumerate(ordered):
+        for before in range(number):
+            alike = min(_alike(prompts[before], prompts[number]), len(prompts[number]) - 1)
+            if begins[before] == begins[number] < alike:
+                ordered[before].followers.append((one.position + alike - begins[number], one.slot))
+                one.position += alike - begins[number]
+                begins[number] = alike
+        one.pending = prompts[number][begins[number] :]
+    return ordered
+
+
+def _alike(one: Sequence[int], other: Sequence[int]) -> int:
+    """Tokens that both begin with."""
+    pairs = zip(one, other, strict=False)
+    return next((place for place, (mine, yours) in enumerate(pairs) if mine != yours), min(len(one), len(other)))
+
+
+def _shortened(tokens: list[int], most: int) -> list[int]:
+    """At most so many tokens: of more, the first ones and the cue at the end."""
+    return tokens if len(tokens) <= most else tokens[: most - TAIL] + tokens[-TAIL:]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from llama_cpp import Llama
 
 from idc_local.backends.llama import SLOTS, LlamaGenerator, load_generator, requantise
 from idc_local.backends.sampling import Sampling
@@ -35,7 +36,7 @@ PASSAGES = [
 ]
 
 
-ASKED = PASSAGES * 3
+ASKED = PASSAGES * 6
 
 
 def requests(passages: list[str]) -> list[GenerationRequest]:
@@ -67,7 +68,7 @@ def test_more_requests_than_slots_are_all_answered_in_order(texts: list[str]) ->
         any(word in text.lower() for word in passage.lower().rstrip(".").split() if len(word) > 4)
         for passage, text in zip(ASKED, texts, strict=True)
     )
-    assert hits >= 21
+    assert hits >= 42
 
 
 def test_same_requests_give_the_same_texts(generator: LlamaGenerator, texts: list[str], files: ModelFiles) -> None:
@@ -106,14 +107,20 @@ def test_seed_changes_the_text_and_temperature_zero_does_not_use_it(files: Model
 
 
 def test_greedy_text_is_that_of_the_librarys_own_loop(files: ModelFiles) -> None:
-    from llama_cpp import Llama
-
     plain: Any = Llama(str(files.main), n_ctx=512, n_threads=2, verbose=False)
-    prompt = f"{PASSAGES[0]}\nQuestion:"
-    expected: Any = plain.create_completion(PREFIX + prompt, max_tokens=12, stop=["\n"], temperature=0.0)
     ours = load_generator(files, 2, sampling=Sampling(temperature=0.0))
+
+    def own(prompt: str) -> str:
+        expected: Any = plain.create_completion(PREFIX + prompt, max_tokens=12, stop=["\n"], temperature=0.0)
+        return str(expected["choices"][0]["text"])
+
+    prompt = f"{PASSAGES[0]}\nQuestion:"
     found = ours.generate(PREFIX, [GenerationRequest(prompt, 0)], max_tokens=12, stop="\n")
-    assert found == [expected["choices"][0]["text"]]
+    assert found == [own(prompt)]
+    # Kernels round by a row's place in the batch, so one of several may turn out otherwise.
+    alike = [f"(Pumps > Care): {PASSAGES[0]} {text}\nQuestion:" for text in (*PASSAGES[1:6], *PASSAGES[1:3])]
+    texts = ours.generate(PREFIX, [GenerationRequest(text, 0) for text in alike], max_tokens=12, stop="\n")
+    assert sum(text == own(prompt) for text, prompt in zip(texts, alike, strict=True)) >= len(alike) - 1
 
 
 def test_limits_and_odd_texts(generator: LlamaGenerator) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from idc_local.backends.llama import _Running, share_beginnings
 from idc_local.backends.minilm import gelu, load_query_encoder
 from idc_local.backends.pieces import merge_pieces, merge_tokens, split_pieces
 from idc_local.backends.sampling import Sampling, candidates, draw
@@ -159,3 +160,26 @@ def test_other_shapes_are_left_to_the_full_library(tmp_path: Path, change: dict[
     for name, text in (texts | change).items():
         (tmp_path / name).write_text(text)
     assert load_query_encoder(ModelFiles("x", EMBEDDER, tmp_path, {})) is None
+
+
+TOKENS = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_size=1, max_size=8)
+
+
+@given(prompts=TOKENS)
+def test_what_prompts_begin_alike_with_is_evaluated_once_for_all_of_them(prompts: list[list[int]]) -> None:
+    rng = np.random.default_rng(0)
+    ordered = share_beginnings([_Running(n, n + 1, list(own), 10, rng) for n, own in enumerate(prompts)])
+    held: dict[int, list[int]] = {n + 1: [] for n in range(len(prompts))}
+    evaluated = 0
+    for one in ordered:
+        for token in list(one.pending):
+            for slot in (one.slot, *one.sharing()):
+                # Each sequence gets its tokens one after the other, none twice and none before those it follows.
+                assert len(held[slot]) == one.position - 10
+                held[slot].append(token)
+            one.position += 1
+            evaluated += 1
+    assert held == {n + 1: own for n, own in enumerate(prompts)}
+    distinct = {tuple(own[:end]) for own in prompts for end in range(1, len(own) + 1)}
+    repeated = len(prompts) - len({tuple(own) for own in prompts})
+    assert evaluated == len(distinct) + repeated
