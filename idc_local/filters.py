@@ -3,7 +3,7 @@
 ``path:GLOB``  the path, its file name, or a folder above it matches (``*`` crosses folders)
 ``type:NAME``  media type or file suffix: ``type:markdown``, ``type:md``, ``type:html``
 ``word``       the passage holds the word (any inflection)
-``"a phrase"`` the passage holds the phrase, case and white space aside
+``"a phrase"`` the passage holds the phrase, case, white space and the forms of letters and apostrophes aside
 A leading ``-`` turns any of them round. All conditions must hold, save that several ``path:`` or several ``type:``
 conditions are alternatives.
 
@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from unicodedata import normalize
 
 from idc_local.errors import UsageError
 
@@ -23,6 +24,7 @@ SEPARATOR = "!/"
 """Between the path of an archive and the name of a member."""
 
 _TOKEN = re.compile(r'\s*(?P<minus>-?)(?:(?P<field>[A-Za-z]+):)?(?:"(?P<quoted>[^"]*)"|(?P<bare>[^\s"]+))')
+_CLOSE = 'close the quotation mark: "a phrase"'
 _FIELDS = ("path", "type")
 
 
@@ -58,8 +60,10 @@ def parse_filter(expression: str) -> Filter:
         if match is None:
             raise UsageError(
                 f"filter not understood at: {expression[position:].strip()}",
-                hint='close the quotation mark: "a phrase"',
+                hint=_CLOSE,
             )
+        if (match["bare"] or "").endswith(":") and expression.startswith('"', match.end()):
+            raise UsageError(f"filter not understood at: {expression[match.start() :].strip()}", hint=_CLOSE)
         key, value = _condition(match)
         found.setdefault(key, []).append(value)
         position = match.end()
@@ -88,7 +92,8 @@ def path_matches(path: str, pattern: str) -> bool:
     >>> [path_matches("manuals/pump.md", pattern) for pattern in ("pump.md", "manuals", "man*", "ump.md")]
     [True, True, True, False]
     """
-    pattern = pattern.removeprefix("./").rstrip("/") or "*"
+    # Some systems write é as one code point in names, others as two.
+    path, pattern = normalize("NFC", path), normalize("NFC", pattern.removeprefix("./").rstrip("/") or "*")
     name = path.rsplit("/", 1)[-1]
     if pattern in (path, name) or path.startswith(pattern + "/"):
         return True
@@ -104,11 +109,6 @@ def type_matches(path: str, media_type: str, name: str) -> bool:
     name = name.lower().lstrip(".")
     kind = media_type.lower()
     return name in (kind, kind.rsplit("/", 1)[-1]) or path.lower().endswith(f".{name}")
-
-
-def folded(text: str) -> str:
-    """Text as phrases compare it: case-folded, every run of white space one space."""
-    return " ".join(text.casefold().split())
 
 
 def source_passes(paths: Sequence[str], media_type: str, wanted: Filter) -> bool:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from idc_local.filters import Filter, folded, parse_filter, source_passes
+from idc_local.filters import Filter, parse_filter, source_passes
 from idc_local.ports import Progress, TokenEncoder
 from idc_local.queries import parse_query, query_vector
 from idc_local.ranking import (
@@ -33,7 +33,7 @@ from idc_local.ranking import (
     top_k,
 )
 from idc_local.store import Snapshot
-from idc_local.terms import query_terms, term_hashes
+from idc_local.terms import folded, query_terms, term_hashes
 from idc_local.types import AnswerSpan, BoolArray, Chunk, Explain, FloatArray, Hit, IntArray, Query
 
 

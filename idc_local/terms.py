@@ -1,9 +1,9 @@
 """Lexical terms for BM25: one tokenizer for texts and queries, in any script.
 
-* Words are NFKC-normalised, case-folded and stemmed in the text's language (Snowball); its function words are left
-  out.
+* Words are NFKC-normalised, case-folded, stemmed in the text's language (Snowball) and rid of accents; its function
+  words are left out. Characters that nobody sees part no word, and a word that a line end has parted is one too.
 * Identifiers are kept whole beside their parts: ``max_retry_count``, ``1.0.21``, ``real-time``, ``E-4012``, and the
-  forms whose punctuation carries the meaning: ``C++``, ``C#``, ``.NET``, ``#775``.
+  forms whose punctuation carries the meaning: ``C++``, ``C#``, ``.NET``, ``#775``. ``U.S.A.`` is ``usa`` too.
 * Scripts written without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) become overlapping character bigrams.
 
 Layer 1, pure. Owns snowballstemmer.
@@ -65,12 +65,36 @@ _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 )
+_MARKS = (
+    r"\u0300-\u036f\u0483-\u0487\u0730-\u074a\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84\u0f8d-\u0fbc"
+    r"\u1a17-\u1a1b\u1b00-\u1b44\u1dc0-\u1dff\ua980-\ua9c0"
+)
+"""Combining marks that are part of a word, and the letters of India among them: ``\\w`` takes no marks."""
+_BREAK = "\u2027"
+"""Stands for a hyphen at a line end: the hyphenation point, which no word has."""
+_LETTER = rf"(?:(?![{_UNSPACED}])[\w{_MARKS}])"
+_OPERATOR = r"[a-z](?:\+\+|\#)(?![^\W\d])"
 _TERM = re.compile(
     rf"(?P<unspaced>[{_UNSPACED}]+)"
-    r"|(?P<symbol>\b[a-z](?:\+\+|\#)(?!\w)|(?<!\w)\#\d+\b|(?<![\w.])\.[a-z]\w+)"
-    rf"|(?P<word>(?:(?![{_UNSPACED}])\w)+(?:[-_./'’:@](?:(?![{_UNSPACED}])\w)+)*)"
+    rf"|(?P<symbol>\b{_OPERATOR}|(?<!\w)\#\d+\b|(?<![\w.])\.[a-z]\w+)"
+    rf"|(?P<word>{_LETTER}+(?:[-_./'’:@{_BREAK}](?!{_OPERATOR}){_LETTER}+)*)"
 )
-_PART = re.compile(r"[^\W_]+")
+_PART = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
+_ALL_LETTERS = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+")
+_INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
+_BROKEN = re.compile(r"(?<=[^\W\d_]{2})[-\xad\u2010][ \t]*(?:\r\n|\r|\n)[ \t]*(?=[^\W\d_A-Z])")
+_UNSEEN = re.compile(r"[\xad\u180e\u200b\u200d\u200e\u200f\u2060-\u2064\ufeff]|(?<![\u0600-\u06ff])\u200c")
+"""Persian writes the space that is no space (U+200C) before endings: there it parts words."""
+_HYPHENS = str.maketrans({"\u2010": "-", "\u2011": "-"})
+_QUOTES = str.maketrans("‘’“”", "''\"\"")
+_HEBREW_POINTS = re.compile(r"[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]")
+_ACCENTED = re.compile(r"[\xc0-\u024f\u0370-\u03ff\u1e00-\u1fff][\u0300-\u036f]*|[a-z][\u0300-\u036f]+")
+_ACCENTS = re.compile(r"[\u0300-\u036f]+")
+_OWN_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ħ": "h", "ı": "i", "ё": "е"}
+)
+_TONAL = frozenset(("vi",))
+"""Languages in which marks part so many words that a word is kept with them too."""
 _ARABIC_MARKS = re.compile(r"[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]")
 _ARABIC_FORMS = str.maketrans({"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ة": "ه", "ؤ": "و", "ئ": "ي"})
 _ARABIC_ARTICLE = re.compile(r"^(?:وال|بال|كال|فال|لل|ال)(?=..)")
@@ -79,11 +103,30 @@ _MAX_TERM = 64
 
 
 def normalise(text: str) -> str:
-    """Case-folded NFKC text without Arabic vowel marks, with the Arabic letter variants unified."""
-    text = unicodedata.normalize("NFKC", text).casefold()
-    if any("\u0600" <= char <= "\u06ff" for char in text):
-        text = _ARABIC_MARKS.sub("", text).translate(_ARABIC_FORMS)
+    """Case-folded NFKC text without what nobody sees, vowel points and marks, with Arabic letter variants unified."""
+    if text.isascii():
+        return text.casefold()
+    text = _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).translate(_HYPHENS).casefold().replace("i\u0307", "i")
+    if any("\u0590" <= char <= "\u06ff" for char in text):
+        text = _HEBREW_POINTS.sub("", _ARABIC_MARKS.sub("", text)).translate(_ARABIC_FORMS)
     return text
+
+
+def folded(text: str) -> str:
+    """Text as phrases compare it: normalised, with straight quotation marks and single spaces."""
+    return " ".join(normalise(text).translate(_QUOTES).split())
+
+
+def without_accents(word: str) -> str:
+    """Latin and Greek letters without accents, and those with strokes and the like as people type them without.
+
+    >>> without_accents("crème brûlée, łódź")
+    'creme brulee, lodz'
+    """
+    if word.isascii():
+        return word
+    plain = _ACCENTED.sub(lambda found: _ACCENTS.sub("", unicodedata.normalize("NFD", found[0])), word)
+    return plain.translate(_OWN_LETTERS)
 
 
 _STOP_WORDS = {
@@ -99,9 +142,20 @@ def _stemmer(language: str) -> snowballstemmer.stemmer | None:
 
 
 @lru_cache(maxsize=200_000)
+def _stems(word: str, language: str) -> tuple[str, ...]:
+    """The stem without accents, and that of the word without accents where it is another: accents tell endings."""
+    if word.isascii():
+        return (_stem(word, language),)
+    stems = [without_accents(_stem(word, language)), _stem(without_accents(word), language)]
+    if language == "en":
+        # Its stemmer knows no accents.
+        del stems[0]
+    return tuple(dict.fromkeys([word, *stems] if language in _TONAL else stems))
+
+
 def _stem(word: str, language: str) -> str:
     stemmer = _stemmer(language)
-    if stemmer is None or not word.isalpha():
+    if stemmer is None or _ALL_LETTERS.fullmatch(word) is None:
         return word
     if language == "ar":
         word = _ARABIC_ARTICLE.sub("", word)
@@ -116,33 +170,42 @@ def _bigrams(run: str) -> Iterator[str]:
 
 
 def _word_terms(word: str, language: str) -> Iterator[str]:
+    if _BREAK in word:
+        yield from _word_terms(word.replace(_BREAK, ""), language)
+        word = word.replace(_BREAK, "-")
     parts = _PART.findall(word)
     if len(parts) > 1:
         if "'" not in word and "’" not in word:
-            yield word[:_MAX_TERM]
+            yield without_accents(word)[:_MAX_TERM]
+            if _INITIALS.fullmatch(word):
+                yield word.replace(".", "")
         elif len(parts[-1]) <= 2:
             parts = parts[:-1]
     stop_words = _STOP_WORDS.get(language, frozenset())
     for part in parts:
         if part not in stop_words:
-            yield _stem(part[:_MAX_TERM], language)
+            yield from _stems(part[:_MAX_TERM], language)
 
 
 def lexical_terms(text: str, language: str) -> list[str]:
-    """Terms of ``text`` in order, repeated as often as they occur; ``language`` (ISO 639-1) chooses the stemmer.
+    r"""Terms of ``text`` in order, repeated as often as they occur; ``language`` (ISO 639-1) chooses the stemmer.
 
     >>> lexical_terms("Retrying: max_retry_count, C++", "en")
     ['retri', 'max_retry_count', 'max', 'retri', 'count', 'c++']
     >>> lexical_terms("浮球磨损", "zh")
     ['浮球', '球磨', '磨损']
+    >>> lexical_terms("a transfor-\nmation", "en")
+    ['transform', 'transfor-mation', 'transfor', 'mation']
     """
     found: list[str] = []
-    for match in _TERM.finditer(normalise(text)):
+    for match in _TERM.finditer(normalise(_BROKEN.sub(_BREAK, text))):
         kind, value = match.lastgroup, match.group()
         if kind == "unspaced":
             found.extend(_bigrams(value))
         elif kind == "symbol":
             found.append(value)
+            if value[0] == ".":
+                found.extend(_word_terms(value[1:], language))
         else:
             found.extend(_word_terms(value, language))
     return found

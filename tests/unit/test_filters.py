@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from idc_local.errors import UsageError
-from idc_local.filters import Filter, folded, parse_filter, path_matches, source_passes, type_matches
+from idc_local.filters import Filter, parse_filter, path_matches, source_passes, type_matches
 
 
 def test_every_kind_of_condition() -> None:
@@ -37,6 +37,13 @@ def test_what_is_not_understood_is_refused(expression: str) -> None:
         parse_filter(expression)
 
 
+@pytest.mark.parametrize("expression", ['"unclosed', 'path:"a b', '-"x', 'pump path:"a b'])
+def test_an_open_quotation_mark_is_named(expression: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_filter(expression)
+    assert caught.value.hint == 'close the quotation mark: "a phrase"'
+
+
 @pytest.mark.parametrize(
     ("path", "pattern", "expected"),
     [
@@ -52,6 +59,8 @@ def test_what_is_not_understood_is_refused(expression: str) -> None:
         ("docs/a [1].md", "a [1].md", True),
         ("a.MD", "*.md", False),
         ("docs/a.md", "d?cs", True),
+        ("Cafe\u0301.md", "Caf\xe9*", True),
+        ("Caf\xe9.md", "Cafe\u0301.md", True),
     ],
 )
 def test_path_patterns(path: str, pattern: str, expected: bool) -> None:
@@ -71,7 +80,3 @@ def test_conditions_on_paths_are_alternatives_and_exclusions_all_hold() -> None:
     assert source_passes(["x.md", "b.md"], "text/markdown", wanted)
     assert not source_passes(["c.md"], "text/markdown", wanted)
     assert not source_passes(["a.md"], "text/html", wanted)
-
-
-def test_folding_ignores_case_and_white_space() -> None:
-    assert folded("Float\r\n  SWITCH ") == "float switch"

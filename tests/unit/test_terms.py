@@ -9,7 +9,7 @@ import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idc_local.terms import lexical_terms, normalise, query_terms, term_hashes
+from idc_local.terms import folded, lexical_terms, normalise, query_terms, term_hashes, without_accents
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,13 @@ from idc_local.terms import lexical_terms, normalise, query_terms, term_hashes
         ("issue #775, closed", "#775"),
         ("file config.yaml,", "config.yaml"),
         ("mail ops@example.org", "ops@example.org"),
+        ("in C/C++ and", "c++"),
+        ("needs C++20 now", "c++"),
+        ("VB/F#", "f#"),
+        ("a non\u2011breaking real\u2010time queue", "real-time"),
+        ("the .bashrc file", "bashrc"),
+        ("in the U.S.A. only", "usa"),
+        ("at 3 p.m.", "pm"),
     ],
 )
 def test_identifiers_stay_whole_beside_their_parts(text: str, whole: str) -> None:
@@ -51,6 +58,63 @@ def test_function_words_of_the_language_are_left_out() -> None:
     assert lexical_terms("Die Pumpe ist nicht an", "de") == ["pump"]
     assert lexical_terms("Die Pumpe ist nicht an", "en") == ["die", "pump", "ist", "nicht"]
     assert lexical_terms("على أن المضخة", "ar") == lexical_terms("المضخة", "ar")
+
+
+@pytest.mark.parametrize(
+    ("written", "typed", "language"),
+    [
+        ("soft\xadware con\u200bfig\u2060uration", "software configuration", "en"),
+        ("Cafe\u0301 re\u0301sume\u0301", "café résumé", "en"),
+        ("café résumé naïve", "cafe resume naive", "en"),
+        ("Łódź Søren Œuvre", "lodz soren oeuvre", "xx"),
+        ("Ελλάδα", "ΕΛΛΑΔΑ", "xx"),
+        ("İzmir IĞDIR", "izmir iğdir", "tr"),
+        ("шёл Ёлка", "шел елка", "xx"),
+        ("שָׁלוֹם", "שלום", "he"),
+        ("ﬁlter oﬃce", "filter office", "en"),
+    ],
+)
+def test_forms_that_people_take_for_the_same_word_are_one_term(written: str, typed: str, language: str) -> None:
+    assert lexical_terms(written, language) == lexical_terms(typed, language)
+
+
+def test_stems_of_both_forms_are_terms_where_accents_tell_endings() -> None:
+    assert lexical_terms("crème brûlée", "fr") == ["crem", "brul", "brule"]
+    assert lexical_terms("creme brulee", "fr") == ["crem", "brule"]
+
+
+def test_marks_are_part_of_a_word() -> None:
+    assert lexical_terms("किरायेदार को", "xx") == ["किरायेदार", "को"]
+    assert lexical_terms("தமிழ் மொழி।", "xx") == ["தமிழ்", "மொழி"]
+
+
+def test_vietnamese_words_are_kept_with_their_marks_too() -> None:
+    assert lexical_terms("Bên thuê", "vi") == ["bên", "ben", "thuê", "thue"]
+
+
+def test_the_persian_space_that_is_none_parts_words() -> None:
+    assert lexical_terms("کتاب\u200cها", "fa") == ["کتاب", "ها"]
+
+
+@pytest.mark.parametrize("hyphen", ["-\n", "-\r\n", "-  \n   ", "\xad\n", "\u2010\r"])
+def test_a_word_that_a_line_end_has_parted_is_one_too(hyphen: str) -> None:
+    assert lexical_terms(f"the labora{hyphen}tory", "en")[0] == "laboratori"
+    assert lexical_terms(f"a real{hyphen}time queue", "en") == ["realtim", "real-time", "real", "time", "queue"]
+
+
+def test_a_dash_at_a_line_end_joins_nothing() -> None:
+    assert lexical_terms("the pump -\nthe float", "en") == ["pump", "float"]
+    assert lexical_terms("Item 5-\nNext", "en") == ["item", "5", "next"]
+
+
+def test_accents_are_taken_from_latin_and_greek_letters_alone() -> None:
+    assert without_accents("é ü ç ñ ł ø ß ή") == "e u c n l o ß η"
+    assert without_accents("й が 한 ก็") == "й が 한 ก็"
+
+
+def test_phrases_compare_without_case_white_space_and_forms_of_letters() -> None:
+    assert folded("Float\r\n  SWITCH ") == "float switch"
+    assert folded("don’t  use “soft\xadware” ﬁlters") == 'don\'t use "software" filters'
 
 
 def test_hashes_are_crc32() -> None:
