@@ -20,7 +20,9 @@ from idc_local.readers.choosing import Choice, Globs, choice_at
 from idc_local.readers.kinds import is_archive, is_wordless
 from idc_local.types import Skip
 
-_INDEX_FILES = frozenset(("manifest.json", "index.sqlite"))
+_DATABASE = "index.sqlite"
+_BESIDE_IT = frozenset(("manifest.json", "lock"))
+"""An index holds one of these too, also while it is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,20 @@ def _below(root: Path, options: WalkOptions) -> list[Entry]:
         return [Skip(shown(root.name or str(root)), f"cannot be read: {error.strerror}")]
     visit = _Visit(root, base, options)
     visit.run()
-    return sorted(visit.entries, key=lambda entry: entry.path)
+    return list(_each_name_once(visit.entries))
+
+
+def _each_name_once(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """The entries by path; of files whose names read the same once they are fit for output, the first is taken."""
+    taken = ""
+    for entry in sorted(entries, key=lambda entry: (entry.path, str(getattr(entry, "real", "")))):
+        if not isinstance(entry, SourceFile):
+            yield entry
+        elif entry.path == taken:
+            yield Skip(entry.path, "another file's name reads the same", "rename one of the two")
+        else:
+            taken = entry.path
+            yield entry
 
 
 def _named_file(file: Path, options: WalkOptions) -> Entry:
@@ -176,7 +191,7 @@ class _Visit:
             self.entries.append(Skip(shown(folder.name.as_posix()) + "/", f"cannot be read: {error.strerror}"))
             return []
         names = {child.name for child in children}
-        if names >= _INDEX_FILES:
+        if _DATABASE in names and names & _BESIDE_IT:
             self.entries.append(Ignored(shown(folder.name.as_posix()) + "/", "an index"))
             return []
         choice = folder.choice.inside(self._path(folder.name), folder.real, names)

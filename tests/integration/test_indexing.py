@@ -66,6 +66,14 @@ def test_a_first_run_indexes_everything_and_a_second_does_nothing(kit: Kit, docs
     assert kit.generator.calls == []
 
 
+def test_an_index_inside_the_folder_never_indexes_itself(docs: Path) -> None:
+    kit = Kit(docs / "mine")
+    first = kit.add(docs)
+    assert (first.new, first.skipped) == (4, ())
+    again = kit.add(docs)
+    assert (again.new, again.unchanged, again.removed, again.skipped) == (0, 4, 0, ())
+
+
 def test_every_span_reproduces_its_text(kit: Kit, docs: Path) -> None:
     kit.add(docs)
     with Snapshot.open(kit.index) as snapshot:

@@ -201,9 +201,16 @@ def test_globs_of_the_command_line(tmp_path: Path) -> None:
 
 def test_an_index_is_no_document(tmp_path: Path) -> None:
     make(tmp_path, "a.txt", "mine/manifest.json", "mine/index.sqlite", "mine/generations/1/x.json")
+    make(tmp_path, "begun/lock", "begun/index.sqlite", "begun/index.sqlite-wal", "begun/config.toml")
     make(tmp_path, "other/manifest.json")
     assert files([tmp_path]) == ["a.txt", "other/manifest.json"]
-    assert ignored([tmp_path]) == [("mine/", "an index")]
+    assert ignored([tmp_path]) == [("begun/", "an index"), ("mine/", "an index")]
+
+
+def test_of_names_that_read_the_same_one_file_is_taken_and_the_other_named(tmp_path: Path) -> None:
+    make(tmp_path, "a.txt", "x\\xff.txt", "x\udcff.txt")
+    assert files([tmp_path]) == ["a.txt", "x\\xff.txt"]
+    assert skips([tmp_path]) == [("x\\xff.txt", "another file's name reads the same")]
 
 
 def test_an_ignore_file_that_is_none_is_passed_over(tmp_path: Path) -> None:
