@@ -23,6 +23,8 @@ Item = Mapping[str, Any]
 _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSAFE_IN_CELL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_FORMULA = re.compile(r"\s*(?:[=@＝＠]|[-+－＋](?=[^(|!]*[(|!]))")
+"""What a spreadsheet would compute: a document must not have it call a program, or send off the cells beside it."""
 _MARKDOWN = re.compile(r"[\\|<&\[\]*`~]")
 
 
@@ -81,12 +83,19 @@ def render(result: Result, form: str, screen: Screen, *, terminal: bool) -> Iter
 
 
 def csv_lines(items: Iterable[Item], columns: Sequence[str], *, terminal: bool) -> Iterator[str]:
-    """A header, always, and one record an item; on a terminal control characters become escapes."""
+    """A header, always, and one record an item; on a terminal control characters become escapes.
+
+    An apostrophe stands before a text that a spreadsheet would take for a formula.
+    """
     unsafe = _UNSAFE_IN_CELL if terminal else _SURROGATE
-    for row in [columns, *([cell(item.get(key)) for key in columns] for item in items)]:
+    for row in [columns, *([_inert(cell(item.get(key))) for key in columns] for item in items)]:
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\r\n").writerow(row)  # so that a lone CR in a cell is quoted too
         yield unsafe.sub(lambda match: shown(match.group()), buffer.getvalue().removesuffix("\r\n") + "\n")
+
+
+def _inert(text: str) -> str:
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def markdown_lines(items: Iterable[Item], columns: Sequence[str]) -> Iterator[str]:

