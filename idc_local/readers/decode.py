@@ -201,6 +201,40 @@ _MIXED = re.compile(r"[A-Za-z][\u0370-\u07ff]|[\u0370-\u07ff][A-Za-z]")
 """A Latin letter beside a Greek, Cyrillic, Hebrew or Arabic one: no word of any language."""
 
 
+_KANA = re.compile("[\u3041-\u30fe]")
+_JAPANESE = re.compile("[\u3000-\u30ff\u4e00-\u9fff\uff01-\uff5e]")
+_IDEOGRAPH = re.compile("[\u4e00-\u9fff\uf900-\ufaff]")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+
+
+_NOT_HEBREW = re.compile(rb"[\x80-\xdf\xfb-\xff]")
+_FINAL_WITHIN = re.compile(rb"[\xea\xed\xef\xf3\xf5][\xe0-\xfa]")
+"""A letter that Hebrew writes so only at the end of a word, before another: common in Cyrillic read so."""
+
+
+def _mended(sample: bytes, best: str) -> str:
+    """The codec of short texts in scripts whose bytes are valid in another; else ``best``.
+
+    Japanese is full of kana, which no other of these codecs has at those bytes. Of what is read as Korean, a text
+    without spaces that is rich in Chinese characters is Chinese. Cyrillic does without ы, ь, я and capitals nowhere.
+    """
+    for codec in ("euc_jp", "cp932"):
+        text = _strict(sample, codec) or ""
+        high = len(_HIGH_RUN.findall(text))
+        kana = len(_KANA.findall(text))
+        if kana >= 4 and kana >= 0.25 * high and len(_JAPANESE.findall(text)) >= 0.98 * high:
+            return codec
+    if best in ("cp949", "euc_kr"):
+        text = sample.decode(best, "replace")
+        chinese, korean = len(_IDEOGRAPH.findall(text)), len(_HANGUL.findall(text))
+        spaces = text.count(" ")
+        if chinese > 0.25 * korean and spaces * 20 < chinese + korean and _strict(sample, "gb2312") is not None:
+            return "gb18030"
+    if best == "cp1251" and not _NOT_HEBREW.search(sample) and not _FINAL_WITHIN.search(sample):
+        return "cp1255"
+    return best
+
+
 def _guessed(data: bytes) -> Decoded | None:
     sample = _sample(data)
     latin = sorted(
@@ -210,9 +244,10 @@ def _guessed(data: bytes) -> Decoded | None:
     candidates = [codec for score, _, codec in latin if score >= 0.9]
     best = from_bytes(sample, cp_isolation=_OTHER_CODECS, enable_fallback=False).best()
     likely = [codec for score, _, codec in latin if 0.5 <= score < 0.9]
-    if best is not None:
-        mixed = bool(likely) and _MIXED.search(sample.decode(best.encoding, "replace")) is not None
-        likely.insert(len(likely) if mixed else 0, best.encoding)
+    other = _mended(sample, best.encoding if best is not None else "")
+    if other:
+        mixed = bool(likely) and _MIXED.search(sample.decode(other, "replace")) is not None
+        likely.insert(len(likely) if mixed else 0, other)
     candidates += likely
     for codec in candidates:
         text = _strict(data, codec)

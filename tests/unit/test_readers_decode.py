@@ -57,6 +57,25 @@ def test_old_encodings_come_out_right(language: str, codec: str, tail: str) -> N
     assert decode(text.encode(codec), "f.txt").text == text
 
 
+@pytest.mark.parametrize(
+    ("codec", "text"),
+    [
+        ("euc_jp", "この装置は水位計を備えています。\n"),
+        ("euc_jp", "フィルターを交換する前に、必ず電源を切ってください。\n"),
+        ("shift_jis", "会議の議事録（第３回）はこちらです。\n"),
+        ("gb18030", "患者的血压在正常范围内。\n"),
+        ("gb18030", "她打开窗户，久久地望着外面。\n"),
+        ("euc_kr", "환자의 혈압은 정상 범위였다.\n"),
+        ("euc_kr", "서울특별시 종로구 세종대로 1\n"),
+        ("cp1255", "ההסכם נכנס לתוקף ביום החתימה.\n"),
+        ("cp1251", "договор аренды вступает в силу с момента подписания.\n"),
+        ("cp1251", "насос стоит у окна.\n"),
+    ],
+)
+def test_single_sentences_in_old_encodings(codec: str, text: str) -> None:
+    assert decode(text.encode(codec), "f.txt").text == text
+
+
 @pytest.mark.parametrize("language", TEXTS)
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
 def test_unicode_with_its_mark(language: str, codec: str) -> None:
