@@ -23,6 +23,7 @@ STRATEGIES = ("intent", "fixed", "sliding", "coherence", "c99", "paragraph", "re
 OBJECTIVES = ("calibrated", "paper")
 INTENT_SOURCES = ("model", "heuristic", "off")
 INDEX_CONFIG = "config.toml"
+_MOST_BYTES = 1 << 20
 """Name of the settings file inside an index folder."""
 
 MAX_WHOLE = 1_000_000_000
@@ -173,7 +174,9 @@ def load_settings(
     outer = [*(_file_layers(config) if files else ()), _environment(environ), _flags(flags)]
     values, origins = _merge(outer)
     index = values.get("index", Path(".idc"))
-    inner = _read_toml(index / INDEX_CONFIG, _OF_AN_INDEX) if files else None
+    # A pipe in a folder that came from elsewhere would be waited for.
+    own = index / INDEX_CONFIG
+    inner = _read_toml(own, _OF_AN_INDEX) if files and not own.is_fifo() else None
     if inner is not None:
         values, origins = _merge([*outer[:-2], inner, *outer[-2:]])
     values.setdefault("index", index)
@@ -211,8 +214,11 @@ def _file_layers(config: Path | None) -> Iterator[_Layer]:
 
 def _read_toml(file: Path, keys: Mapping[str, Parser]) -> _Layer | None:
     try:
-        text = file.read_bytes().decode("utf-8-sig")
-        values = tomllib.loads(text)
+        with file.open("rb") as stream:
+            data = stream.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise ConfigError(f"{file}: too large for settings", hint=f"correct {file}", origin=str(file))
+        values = tomllib.loads(data.decode("utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -6,7 +6,6 @@ indexing or upkeep needs is imported there: half of the package, which a search 
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -165,10 +164,10 @@ class Runtime:
         """
         from idc_local.indexing import IndexRun
         from idc_local.readers.isolation import IsolatedReader
-        from idc_local.sources import STDIN, check_roots
+        from idc_local.sources import STDIN, check_roots, read_stdin
 
         check_roots(roots)
-        data = sys.stdin.buffer.read() if any(str(root) == STDIN for root in roots) else None
+        data = read_stdin(options.walk.max_bytes) if any(str(root) == STDIN for root in roots) else None
         embedder = self.embedder_files()
         with (
             store.Writer.open(self.settings.index, writer_fingerprint(embedder), rebuild=options.rebuild) as writer,

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from idc_local.errors import InputError, quote
 from idc_local.ports import DocumentReader, SourceFile
+from idc_local.readers import MAX_BYTES
 from idc_local.readers.archives import is_inside
 from idc_local.readers.isolation import IsolatedReader
 from idc_local.readers.kinds import is_archive
@@ -169,14 +170,20 @@ def _below(record: SourceRecord, roots: Sequence[str]) -> bool:
 def read_one(source: Path, reader: DocumentReader) -> Document:
     """The document in a file, or on standard input for ``-``."""
     if str(source) == STDIN:
-        return reader.read(sys.stdin.buffer.read(), STDIN)
+        return reader.read(read_stdin(MAX_BYTES), STDIN)
     try:
-        data = source.read_bytes()
+        with source.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
     except IsADirectoryError as error:
         raise InputError(f"{source} is a folder", hint=f"idc-local index {quote(source)}") from error
     except OSError as error:
         raise InputError(f"{source} cannot be read: {error.strerror}", hint="check the path") from error
     return reader.read(data, str(source))
+
+
+def read_stdin(max_bytes: int) -> bytes:
+    """What standard input gives, as far as it takes to see that it is too large."""
+    return sys.stdin.buffer.read(max_bytes + 1)
 
 
 def read_alone(source: Path) -> Document:

@@ -176,7 +176,7 @@ def _word_terms(word: str, language: str) -> Iterator[str]:
     parts = _PART.findall(word)
     if len(parts) > 1:
         if "'" not in word and "’" not in word:
-            yield without_accents(word)[:_MAX_TERM]
+            yield without_accents(word[:_MAX_TERM])[:_MAX_TERM]
             if _INITIALS.fullmatch(word):
                 yield word.replace(".", "")
         elif len(parts[-1]) <= 2:

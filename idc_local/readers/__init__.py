@@ -100,9 +100,7 @@ def read_source(data: bytes, path: str, options: ReadOptions | None = None) -> D
     """
     limit = (options or ReadOptions()).max_bytes
     if len(data) > limit:
-        raise InputError(
-            f"{path}: too large: {len(data)} bytes, the limit is {limit}", hint="split it, or raise the limit"
-        )
+        raise InputError(f"{path}: too large: {len(data)} bytes, the limit is {limit}", hint="split it")
     entry = entry_of(data, path)
     reader = cast(Reader, import_module(f"{__name__}.{entry.module}").READER)
     return reader.read(data, path, entry.media_type)

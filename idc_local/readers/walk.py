@@ -136,7 +136,7 @@ def _file(real: Path, name: str, options: WalkOptions) -> Entry:
         return Skip(
             path,
             f"too large: {status.st_size} bytes, the limit is {options.max_bytes}",
-            "split it, or raise the limit",
+            "split it",
         )
     if not os.access(real, os.R_OK):
         return Skip(path, "cannot be read: Permission denied")

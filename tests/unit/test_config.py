@@ -128,6 +128,16 @@ def test_a_named_file_must_exist(file: Path) -> None:
         load(file=file.parent)
 
 
+def test_a_file_without_end_is_no_settings() -> None:
+    with pytest.raises(ConfigError, match=r"^/dev/zero: too large for settings"):
+        load(file=Path("/dev/zero"))
+
+
+def test_a_pipe_in_an_index_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.toml")
+    assert load({"index": tmp_path}).strategy == "intent"
+
+
 def test_an_index_says_nothing_about_the_machine(tmp_path: Path) -> None:
     index = tmp_path / "idx"
     index.mkdir()

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idc_local.errors import InputError
+from idc_local.readers.direct import DirectReader
 from idc_local.readers.walk import WalkOptions
-from idc_local.sources import Plan, plan_sources
+from idc_local.sources import Plan, plan_sources, read_one
 from idc_local.types import SourceRecord
 
 
@@ -167,3 +168,8 @@ def test_what_becomes_ignored_is_removed_and_comes_back(tmp_path: Path) -> None:
     assert plan_sources([docs], before, WalkOptions(exclude=("*.md",))).removed == ("d.md", "sub/c.txt")
     (docs / ".idcignore").unlink()
     assert names(plan_sources([docs], {})) == ["a.txt", "d.md", "sub/c.txt"]
+
+
+def test_a_file_without_end_is_refused_once_it_is_too_large() -> None:
+    with pytest.raises(InputError, match=r"^/dev/zero: too large: 67108865 bytes, the limit is 67108864"):
+        read_one(Path("/dev/zero"), DirectReader())
