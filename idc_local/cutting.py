@@ -111,10 +111,16 @@ def _part_size(chars: int, tokens: int, room: Room) -> int:
 
 
 def _parts(text: str, start: int, end: int, size: int) -> list[int]:
-    """Ends of parts of at most ``size`` characters that keep combining marks with their letters."""
+    """Ends of parts of at most ``size`` characters that keep combining marks with their letters.
+
+    The white space behind the word keeps a letter of it, where it fits: it is no part by itself.
+    """
     ends = []
+    last = start + len(text[start:end].rstrip()) - 1
     while end - start > size:
         place = start + size
+        if start < last < place and end - last <= size:
+            place = last
         while place > start + 1 and _joined(text[place - 1], text[place]):
             place -= 1
         start = place if not _joined(text[place - 1], text[place]) else start + size

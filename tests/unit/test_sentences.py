@@ -223,6 +223,16 @@ def test_words_are_cut_only_when_one_alone_is_too_long() -> None:
     assert [len(part) for part in parts if set(part) <= {"x", " "} and "x" in part][:2] == [40, 40]
 
 
+@pytest.mark.parametrize("size", [999, 1000, 1001, 1999, 2000])
+@pytest.mark.parametrize("space", ["\n", "\n\n", "  "])
+def test_white_space_behind_a_word_that_is_cut_is_no_sentence(size: int, space: str) -> None:
+    document = read_source(("9" * size + space + "next words").encode(), "a.txt")
+    sentences = split_sentences(document, WordCounter(), Limits(), "en")
+    parts = [document.text[start:end] for start, end in zip(sentences.starts, sentences.ends, strict=True)]
+    assert "".join(parts) == document.text
+    assert all(part.strip() and len(part) <= 1000 for part in parts)
+
+
 def test_letters_keep_their_marks_when_a_word_is_cut() -> None:
     for unit in ("e\u0301", "👨\u200d👩", "ก\u0e33", "\U0001f44d\U0001f3fd"):
         for part in texts(unit * 100, limits=SMALL)[1:]:
