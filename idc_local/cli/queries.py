@@ -45,7 +45,7 @@ def _read(file: str) -> bytes:
         return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{file} cannot be read ({reason})", hint="check the path after --queries") from error
+        raise InputError(f"{file} cannot be read ({reason})", hint="check the path") from error
 
 
 def _rows(data: bytes, name: str) -> Iterator[tuple[int, str]]:

@@ -78,6 +78,14 @@ def test_lines_around(lines: int, before: str, after: str) -> None:
     assert tuple(part.replace("\r", "") for part in entry.context) == (before, after)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_line_end_counts(end: str) -> None:
+    text = end.join(["one", "two", "the answer", "three", "four"])
+    start = text.index("the answer")
+    found = hit("the answer", start, start + 10, (start, start + 10))
+    assert excerpts([found], lambda _: text, lines=1, budget=None)[0].context == ("two", "three")
+
+
 def test_lines_around_are_clipped_where_a_document_is_one_line() -> None:
     text = "x" * 5000 + "answer" + "y" * 5000
     (entry,) = excerpts([hit(text, 5000, 5006, (5000, 5006))], lambda _: text, lines=2, budget=None)
