@@ -55,6 +55,8 @@ def _words(language: str) -> frozenset[str]:
 
 _LISTS = {language: _words(language) for language in (*_ALWAYS, "")}
 _FALLBACK = _words("en")
+_COMMONEST = _words("en") | _words("de")
+_INITIAL = re.compile(r"(?:^|[\W_])[^\W\d_]\.\s*\Z")
 
 
 def repaired(text: str, spans: list[Span], language: str) -> list[Span]:
@@ -73,6 +75,14 @@ def repaired(text: str, spans: list[Span], language: str) -> list[Span]:
         else:
             result.append(span)
     return [part for span in result for part in _overlooked(text, span)]
+
+
+def goes_on(before: str, after: str) -> bool:
+    """True where the full stop at the end of ``before`` ends no sentence, in a text too short to tell its language."""
+    tail, head = before[-40:], after[:12]
+    if not head or not tail.rstrip().endswith("."):
+        return False
+    return head[0].islower() or _INITIAL.search(tail) is not None or _full_stop_belongs(tail, head, _COMMONEST, "")
 
 
 def _overlooked(text: str, span: Span) -> list[Span]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from idc_local.abbreviations import goes_on
 from idc_local.terms import query_terms
 from idc_local.types import FloatArray
 
@@ -26,7 +28,8 @@ SCENE_TERM = 0.2
 ASKING = 0.75
 """Share of the asking clauses in the query's vector; the rest is the whole query's."""
 
-_CLAUSE_END = re.compile(r"(?<=[;:?!；：？！。])\s*|(?<=\.)\s+")
+_CLAUSE_END = re.compile(r"(?<=[；：？！。])\s*|(?<=[;:?!.])\s+")
+"""A colon within a word is part of it: ``14:30``, ``std::sort``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +67,30 @@ def parse_query(text: str, languages: Sequence[str]) -> ParsedQuery:
 
 
 def split_clauses(text: str) -> list[str]:
-    """Clauses of a query; pieces of fewer than 12 characters are left out, unless nothing else is there."""
-    pieces = [piece.strip() for piece in _CLAUSE_END.split(text)]
-    return [piece for piece in pieces if len(piece) >= SHORT_CLAUSE] or [text]
+    """Clauses of a query; pieces of fewer than 12 characters stay with what is before, or else with what follows.
+
+    >>> split_clauses("Pump: who repairs it? Is it Dr. Smith vs. Jones or someone else?")
+    ['Pump: who repairs it?', 'Is it Dr. Smith vs. Jones or someone else?']
+    """
+    cuts = [0, *(found.end() for found in _CLAUSE_END.finditer(text)), len(text)]
+    pieces = [text[start:end] for start, end in pairwise(cuts)]
+    sentences = _joined(pieces, goes_on)
+    return [piece.strip() for piece in _joined(sentences, lambda before, after: _is_short(before) or _is_short(after))]
+
+
+def _is_short(piece: str) -> bool:
+    return len(piece.strip()) < SHORT_CLAUSE
+
+
+def _joined(pieces: Sequence[str], belong: Callable[[str, str], bool]) -> list[str]:
+    """The pieces in order, each with those behind it that belong to it."""
+    joined = [pieces[0]]
+    for piece in pieces[1:]:
+        if belong(joined[-1], piece):
+            joined[-1] += piece
+        else:
+            joined.append(piece)
+    return joined
 
 
 def _first_asking(clauses: Sequence[str], languages: Sequence[str]) -> int:

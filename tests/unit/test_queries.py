@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idc_local.queries import merged_vector, parse_query, query_vector, split_clauses
+from idc_local.terms import query_terms
 from idc_local.types import FloatArray
 
 
@@ -50,10 +51,33 @@ def test_a_clause_with_too_little_in_it_is_asked_with_the_one_before() -> None:
         ),
         ("ok?", ["ok?"]),
         ("", [""]),
+        ("Pump: maintenance interval", ["Pump: maintenance interval"]),
+        (
+            "Consider the cellar pump. Details: when does it start?",
+            ["Consider the cellar pump. Details:", "when does it start?"],
+        ),
+        ("When does the pump stop? Why?", ["When does the pump stop? Why?"]),
+        ("What does std::vector reserve at 14:30?", ["What does std::vector reserve at 14:30?"]),
+        ("Who maintains https://example.org/a?b=c&d now?", ["Who maintains https://example.org/a?b=c&d now?"]),
+        ("What did J. R. R. Tolkien and Dr. Smith write?", ["What did J. R. R. Tolkien and Dr. Smith write?"]),
+        ("Was sagt § 23 Abs. 2 Nr. 5 BGB dazu?", ["Was sagt § 23 Abs. 2 Nr. 5 BGB dazu?"]),
+        ("How does P. falciparum grow in the U.S. today?", ["How does P. falciparum grow in the U.S. today?"]),
     ],
 )
 def test_clauses(text: str, clauses: list[str]) -> None:
     assert split_clauses(text) == clauses
+
+
+@pytest.mark.parametrize(
+    "text", ["Dr. Smith vs. Jones ruling on patents", "Error: E:4012 after Foo::bar!baz is called"]
+)
+def test_no_word_of_a_query_is_lost(text: str) -> None:
+    assert parse_query(text, ["en"]).terms == dict.fromkeys(query_terms(text, ["en"]), 1.0)
+
+
+@given(st.text(max_size=200))
+def test_clauses_hold_everything_but_white_space(text: str) -> None:
+    assert "".join("".join(split_clauses(text)).split()) == "".join(text.split())
 
 
 def test_the_vector_mixes_asking_clauses_and_the_whole() -> None:
