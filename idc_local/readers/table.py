@@ -24,6 +24,10 @@ _SAMPLE = 1 << 16
 _LONGEST_ROW = 2000
 """Lines of one row: more come from a quotation mark that is never closed."""
 
+_LOOKED_AT = 50
+_MOST_ABOVE = 10
+"""Rows that may stand above the names of columns."""
+
 _NUMBER = re.compile(r"[\s$€£%+\-−(]*\d[\d.,:/\s'’\-]*[\s$€£%)]*")
 
 
@@ -108,7 +112,7 @@ def _document(source: Source, rows: Sequence[_Row]) -> Document:
     lines: list[tuple[int, int]] = []
     offset = 0
     header: Span | None = None
-    heads = _is_header(rows)
+    heads = _header_row(rows)
     for number, row in enumerate(rows, 1):
         text = row_text(row.cells)
         if not text:
@@ -116,20 +120,32 @@ def _document(source: Source, rows: Sequence[_Row]) -> Document:
         pages.append((offset, f"row {number}"))
         lines.append((offset, row.line))
         parts.append(text)
-        if len(parts) == 1 and heads:
-            header = Span(0, len(text))
+        if number == heads:
+            header = Span(0, offset + len(text))
         offset += len(text) + 1
     text = "\n".join(parts)
-    blocks = [RawBlock(BlockKind.TABLE, 0, len(text), header=header if len(parts) > 1 else None)] if text else []
+    blocks = [RawBlock(BlockKind.TABLE, 0, len(text), header=header)] if text else []
     return build_document(source, text, blocks, pages, lines=lines)
 
 
-def _is_header(rows: Sequence[_Row]) -> bool:
-    """True where the first row that holds anything names columns: words, each its own, over more rows."""
-    full = [row.cells for row in rows[:50] if any(cell.strip() for cell in row.cells)]
-    if len(full) < 2:
-        return False
-    names = [cell.strip() for cell in full[0]]
+def _header_row(rows: Sequence[_Row]) -> int:
+    """Number of the row that names columns (words, each its own, over more rows), 0 where none does.
+
+    A title or remarks may stand above it: rows with a single cell.
+    """
+    named = [(number, _names(row.cells)) for number, row in enumerate(rows[:_LOOKED_AT], 1)]
+    full = [(number, names) for number, names in named if names]
+    above = next((place for place, (_, names) in enumerate(full) if len(names) > 1), 0)
+    if len(full) - above < 2 or above > _MOST_ABOVE:
+        return 0
+    number, names = full[above]
+    fits = len(names) > 1 and len(set(names)) == len(names) and not any(map(_NUMBER.fullmatch, names))
+    return number if fits else 0
+
+
+def _names(cells: Sequence[str]) -> list[str]:
+    """The cells without white space, up to the last that holds anything."""
+    names = [cell.strip() for cell in cells]
     while names and not names[-1]:
         names.pop()
-    return len(names) > 1 and len(set(names)) == len(names) and not any(map(_NUMBER.fullmatch, names))
+    return names

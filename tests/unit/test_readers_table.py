@@ -51,6 +51,19 @@ def test_a_first_row_with_numbers_is_no_header() -> None:
     assert read("a,b\n").blocks[0].header is None
 
 
+@pytest.mark.parametrize("above", ["Report of May,,\n\n", "# made by hand\n# for June\n", "Sales\n"])
+def test_a_title_or_remarks_may_stand_above_the_names_of_columns(above: str) -> None:
+    document = read(f"{above}name,qty,price\nnut,1,2\nbolt,3,4\n")
+    (block,) = document.blocks
+    assert block.header is not None
+    assert (block.header.start, document.text[: block.header.end].split("\n")[-1]) == (0, "name | qty | price")
+    assert document.text[block.header.end :] == "\nnut | 1 | 2\nbolt | 3 | 4"
+
+
+def test_a_column_of_numbers_may_have_no_name() -> None:
+    assert read(",value\n0,5\n1,6\n").blocks[0].header == Span(0, 8)
+
+
 def test_a_quotation_mark_that_is_never_closed_costs_no_row() -> None:
     lines = [f"{number},row {number}" for number in range(5000)]
     lines[10] = '10,"row 10'
