@@ -107,14 +107,13 @@ class _Writer:
 
     def _leaf(self, part: Message, kind: str, level: int) -> None:
         name = _filename(part)
-        payload = part.get_payload(decode=True)
-        data = payload if isinstance(payload, bytes) else b""
+        data = _payload(part)
         attached = bool(name) or part.get_content_disposition() == "attachment"
         if attached:
             self._attachment(name or "unnamed", data, kind, level)
         elif kind == "text/html":
             self._read(data, "message.html", level)
-        elif kind.startswith("text/"):
+        elif kind.startswith(("text/", "multipart/")):  # the latter where no boundary parts anything
             self._text(data, str(part.get_content_charset() or ""))
 
     def _text(self, data: bytes, charset: str) -> None:
@@ -153,9 +152,14 @@ class _Writer:
 
 
 def _chosen(parts: Sequence[object]) -> Sequence[object]:
-    """Of several forms of one text the plain one, else the last, which is the richest."""
+    """Of several forms of one text the plain one if it holds any, else the last, which is the richest."""
     plain = [part for part in parts if isinstance(part, Message) and part.get_content_type() == "text/plain"]
-    return [part for part in plain if part.get_payload()][:1] or parts[-1:]
+    return [part for part in plain if _payload(part).strip()][:1] or parts[-1:]
+
+
+def _payload(part: Message) -> bytes:
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
 
 
 def _header(message: Message, name: str) -> str:

@@ -73,6 +73,17 @@ def test_html_is_read_where_there_is_nothing_else() -> None:
     assert blocks(document)[2:] == [(BlockKind.HEADING, "Offer"), (BlockKind.PARAGRAPH, "Oil costs 5 francs.")]
 
 
+def test_html_is_read_where_the_plain_form_is_blank() -> None:
+    mail = message(body=" \n\n")
+    mail.add_alternative("<p>Yes, <b>in May</b>.</p>", subtype="html")
+    assert blocks(read(mail.as_bytes()))[-1] == (BlockKind.PARAGRAPH, "Yes, in May.")
+
+
+def test_a_text_that_should_have_parts_but_has_none_is_read() -> None:
+    data = b"Subject: Parts\nContent-Type: multipart/mixed; boundary=zz\n\nNo boundary in here.\n"
+    assert blocks(read(data))[-1] == (BlockKind.PARAGRAPH, "No boundary in here.")
+
+
 def test_old_encodings_and_odd_headers() -> None:
     data = (
         b"Subject: =?iso-8859-1?Q?Gr=FC=DFe?= =?utf-8?B?IMO8YmVy?= =?nonsense?Q?x?=\r\nFrom: caf\xe9 <a@b>\r\n"
