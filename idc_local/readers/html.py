@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import escape
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -25,6 +26,7 @@ _XML = re.compile(r"\s*<\?xml\b|[^>]*<html[^>]*\bxmlns\s*=", re.I)
 _SELF_CLOSED = re.compile(
     r"<(script|style|title|iframe|textarea|noscript|div|span|p|a|td|th|li|i|b|em)\b([^<>]*)/>", re.I
 )
+_CDATA = "<![CDATA["
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 
 MAX_DEPTH = 400
@@ -69,8 +71,18 @@ def declared_charset(data: bytes) -> str:
 
 
 def _closed(source: str) -> str:
-    """XHTML as HTML reads it: there, ``<script/>`` would open an element that swallows the rest of the page."""
-    return _SELF_CLOSED.sub(r"<\1\2></\1>", source) if _XML.search(source[:2048]) else source
+    """XHTML as HTML reads it: there, ``<script/>`` would open an element that swallows the rest of the page.
+
+    And CDATA, which is text that may hold ``<``, would be a comment.
+    """
+    if not _XML.search(source[:2048]):
+        return source
+    first, *others = _SELF_CLOSED.sub(r"<\1\2></\1>", source).split(_CDATA)
+    parts = [first]
+    for other in others:
+        text, end, rest = other.partition("]]>")
+        parts += (escape(text, quote=False), rest) if end else (_CDATA, other)
+    return "".join(parts)
 
 
 def _flattened(source: str) -> str:

@@ -122,6 +122,12 @@ def test_entities_soft_hyphens_and_controls() -> None:
     assert read("<p>a &lt;b&gt; &#x1F600; do&shy;nau &#0; \0x").text == "a <b> 😀 donau \ufffd x"
 
 
+def test_cdata_of_xhtml_is_text() -> None:
+    head = "<html xmlns='http://www.w3.org/1999/xhtml'><head><script>//<![CDATA[\nif (a<b) x()\n//]]></script></head>"
+    page = f"{head}<body><p>a <![CDATA[b < c & <d>]]> e</p><![CDATA[no end</body></html>"
+    assert read(page, "a.xhtml").text == "a b < c & <d> e"
+
+
 def test_xhtml_may_close_any_element_at_once() -> None:
     page = '<?xml version="1.0"?>\n<html xmlns="x"><head>'
     page += '<script src="a"/><title/></head><body><p/><p>text</p></body></html>'
