@@ -24,8 +24,7 @@ class TokenCounter(Protocol):
 class TokenEncoder(Protocol):
     """Turns texts into a unit vector for each of their tokens, as an embedder's last layer has it in its context.
 
-    Tokens that the model adds, and those of its prompts, are left out. Of a text that is longer than the model's window
-    every token is there, in no promised order.
+    Tokens that the model adds, and those of its prompts, are left out, and so is what lies behind the model's window.
     """
 
     def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from idc_local.backends.pieces import Pieces, merge_pieces, merge_tokens, split_pieces
+from idc_local.backends.pieces import cut_ids, merge_pieces, own_tokens, split_pieces
 from idc_local.backends.tokens import load_tokenizer
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
@@ -109,8 +109,8 @@ class BertQueryEncoder:
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows that float16 can hold."""
-        pieces = self._split(texts, self._prompts[1])
-        vectors = [self._pooled(hidden) for hidden in self._hidden(pieces)]
+        pieces = split_pieces(texts, self._prompts[1], self._shape.window, self._tokenise)
+        vectors = [self._pooled(hidden) for hidden in self._hidden(pieces.ids)]
         dimension = self._tensors["embeddings.word_embeddings.weight"].shape[1]
         return merge_pieces(pieces, np.array(vectors, dtype=np.float32).reshape(-1, dimension))
 
@@ -123,20 +123,17 @@ class BertQueryEncoder:
         return self._tokens(texts, self._prompts[0])
 
     def _tokens(self, texts: Sequence[str], prompt: str) -> list[FloatArray]:
-        pieces = self._split(texts, prompt)
-        return merge_tokens(pieces, self._hidden(pieces), prompt, self._tokenise)
-
-    def _split(self, texts: Sequence[str], prompt: str) -> Pieces:
-        return split_pieces(texts, prompt, self._shape.window, self._tokenise)
+        ids = cut_ids(texts, prompt, self._shape.window, self._tokenise)
+        return own_tokens(ids, self._hidden(ids), prompt, self._tokenise)
 
     def _tokenise(self, texts: list[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]
 
-    def _hidden(self, pieces: Pieces) -> list[FloatArray]:
-        """For each piece float32 [its tokens, d], as the last layer has them."""
+    def _hidden(self, every: Sequence[list[int]]) -> list[FloatArray]:
+        """For each text float32 [its tokens, d], as the last layer has them."""
         # Products this small are slower on several threads, and very slow where other programs want the cores.
         with self._threads.limit(limits=1, user_api="blas"):
-            return [self._forward(ids) for ids in pieces.ids]
+            return [self._forward(ids) for ids in every]
 
     def _pooled(self, hidden: FloatArray) -> FloatArray:
         """float32 [d], unit length."""

@@ -72,15 +72,23 @@ def merge_pieces(pieces: Pieces, vectors: FloatArray) -> FloatArray:
     return np.asarray(unit.astype(np.float16).astype(np.float32)[pieces.rows], dtype=np.float32)
 
 
-def merge_tokens(pieces: Pieces, hidden: Sequence[FloatArray], prompt: str, tokenise: Tokenise) -> list[FloatArray]:
-    """For each text given float32 [its own tokens, d], unit rows; of a text of several pieces those of all.
+def cut_ids(texts: Sequence[str], prompt: str, window: int, tokenise: Tokenise) -> list[list[int]]:
+    """Token ids of each text, cut off where the window ends; the token that closes every text is kept."""
+    every = tokenise([prompt + encodable(text) for text in texts]) if texts else []
+    return [ids if len(ids) <= window else [*ids[: window - 1], ids[-1]] for ids in every]
 
-    hidden: for each piece float32 [its tokens, d], as the model's last layer has them. Left out are the ids that even
-    an empty text has, and the prompt's.
+
+def own_tokens(
+    ids: Sequence[list[int]], hidden: Sequence[FloatArray], prompt: str, tokenise: Tokenise
+) -> list[FloatArray]:
+    """For each text float32 [its own tokens, d], unit rows.
+
+    hidden: for each text float32 [len(ids), d], as the model's last layer has them. Left out are the ids that even an
+    empty text has, and the prompt's.
     """
     bare, prompted = tokenise(["", prompt.rstrip()])
-    found: list[list[FloatArray]] = [[] for _ in range(pieces.distinct)]
-    for owner, ids, vectors in zip(pieces.owners.tolist(), pieces.ids, hidden, strict=True):
-        own = np.flatnonzero(~np.isin(ids, bare))[len(prompted) - len(bare) :]
-        found[owner].append(vectors[own] / np.maximum(np.linalg.norm(vectors[own], axis=1, keepdims=True), NOISE))
-    return [np.concatenate(found[row]) for row in pieces.rows.tolist()]
+    found = []
+    for given, vectors in zip(ids, hidden, strict=True):
+        own = vectors[np.flatnonzero(~np.isin(given, bare))[len(prompted) - len(bare) :]]
+        found.append(np.asarray(own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), NOISE), dtype=np.float32))
+    return found

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from idc_local.backends.native import quiet_stderr, return_memory, yield_while_waiting
-from idc_local.backends.pieces import Pieces, merge_pieces, merge_tokens, split_pieces
+from idc_local.backends.pieces import cut_ids, merge_pieces, own_tokens, split_pieces
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
 from idc_local.machine import multiplies_bfloat16
@@ -125,21 +125,21 @@ class SentenceEmbedder:
         def fill(batch: IntArray) -> None:
             vectors[batch] = self._pooled([pieces.ids[place] for place in batch], bfloat16=bfloat16)
 
-        self._in_batches(pieces, fill)
+        self._in_batches(pieces.ids, fill)
         return merge_pieces(pieces, vectors)
 
     def _tokens(self, texts: Sequence[str], prompt: str) -> list[FloatArray]:
-        pieces = split_pieces(texts, prompt, self._window, self._tokenise)
+        ids = cut_ids(texts, prompt, self._window, self._tokenise)
         hidden: dict[int, FloatArray] = {}
 
         def fill(batch: IntArray) -> None:
-            hidden.update(zip(batch.tolist(), self._hidden([pieces.ids[place] for place in batch]), strict=True))
+            hidden.update(zip(batch.tolist(), self._hidden([ids[place] for place in batch]), strict=True))
 
-        self._in_batches(pieces, fill)
-        return merge_tokens(pieces, [hidden[place] for place in range(len(pieces.ids))], prompt, self._tokenise)
+        self._in_batches(ids, fill)
+        return own_tokens(ids, [hidden[place] for place in range(len(ids))], prompt, self._tokenise)
 
-    def _in_batches(self, pieces: Pieces, work: Callable[[IntArray], None]) -> None:
-        batches = list(_batches([len(one) for one in pieces.ids]))
+    def _in_batches(self, ids: Sequence[list[int]], work: Callable[[IntArray], None]) -> None:
+        batches = list(_batches([len(one) for one in ids]))
         with ThreadPoolExecutor(min(self._threads, max(1, len(batches)))) as workers:
             for _ in workers.map(work, batches):
                 pass

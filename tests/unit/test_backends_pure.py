@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from idc_local.backends.llama import _Running, share_beginnings
 from idc_local.backends.minilm import gelu, load_query_encoder
-from idc_local.backends.pieces import merge_pieces, merge_tokens, split_pieces
+from idc_local.backends.pieces import cut_ids, merge_pieces, own_tokens, split_pieces
 from idc_local.backends.sampling import Sampling, candidates, draw
 from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
 from idc_local.catalogue import EMBEDDER, ModelFiles
@@ -93,17 +93,16 @@ def directions(ids: list[int]) -> FloatArray:
     return np.array([[math.cos(one), math.sin(one)] for one in ids], dtype=np.float32).reshape(-1, 2)
 
 
-def test_tokens_are_the_texts_own_and_all_of_a_long_text() -> None:
-    pieces = split_pieces(["aaa bbbbb cccccc ddddddd", "", "four", "aaa bbbbb cccccc ddddddd"], "ask: ", 5, words)
-    assert pieces.ids == [[1, 4, 2], [1, 4, 4, 2], [1, 4, 3, 5, 2], [1, 4, 6, 7, 2]]
-    hidden = [directions(ids) * np.array(ids, dtype=np.float32)[:, None] for ids in pieces.ids]
-    found = merge_tokens(pieces, hidden, "ask: ", words)
-    for tokens, ids in zip(found, [[3, 5, 6, 7], [], [4], [3, 5, 6, 7]], strict=True):
-        assert tokens == pytest.approx(directions(ids), abs=1e-6)
+def test_tokens_are_the_texts_own_as_far_as_the_window_goes() -> None:
+    ids = cut_ids(["aaa bbbbb cccccc ddddddd", "", "four", "lone\ud800 six"], "ask: ", 5, words)
+    assert ids == [[1, 4, 3, 5, 2], [1, 4, 2], [1, 4, 4, 2], [1, 4, 5, 3, 2]]
+    hidden = [directions(own) * np.array(own, dtype=np.float32)[:, None] for own in ids]
+    found = own_tokens(ids, hidden, "ask: ", words)
+    for tokens, own in zip(found, [[3, 5], [], [4], [5, 3]], strict=True):
+        assert tokens == pytest.approx(directions(own), abs=1e-6)
         assert tokens.dtype == np.float32
-        assert tokens.shape == (len(ids), 2)
-    without = merge_tokens(pieces, hidden, "", words)
-    assert [len(tokens) for tokens in without] == [6, 1, 2, 6]
+        assert tokens.shape == (len(own), 2)
+    assert [len(tokens) for tokens in own_tokens(ids, hidden, "", words)] == [3, 1, 2, 3]
 
 
 def test_gelu_is_x_times_the_normal_distribution() -> None:
