@@ -90,33 +90,39 @@ def intents(bench: Bench) -> Result:
         name: llama_cpp.Llama(str(file), n_ctx=2048, n_threads=count, verbose=False)
         for name, (file, count) in loops.items()
     }
-    replies: dict[str, list[str]] = {}
+    replies: dict[str, list[list[str]]] = {name: [] for name in ("batched", *plain)}
+
+    def seeded(name: str) -> list[tuple[int, str]]:
+        """The prompts with seeds that differ from round to round, so that more than one reply of each is counted."""
+        return list(enumerate(asked.prompts, start=10_000 * len(replies[name])))
 
     def batched() -> None:
-        requests = [GenerationRequest(prompt, seed) for seed, prompt in enumerate(asked.prompts)]
-        replies["batched"] = own.generate(asked.prefix, requests, max_tokens=MAX_TOKENS, stop=STOP)
+        requests = [GenerationRequest(prompt, seed) for seed, prompt in seeded("batched")]
+        replies["batched"].append(own.generate(asked.prefix, requests, max_tokens=MAX_TOKENS, stop=STOP))
 
     def loop(name: str) -> None:
         settings = {
             "max_tokens": MAX_TOKENS, "stop": [STOP], "temperature": sampling.temperature, "top_k": sampling.top_k,
             "top_p": sampling.top_p, "min_p": sampling.min_p,
         }  # fmt: skip
-        replies[name] = [
+        found = [
             plain[name].create_completion(asked.prefix + prompt, seed=seed, **settings)["choices"][0]["text"]
-            for seed, prompt in enumerate(asked.prompts)
+            for seed, prompt in seeded(name)
         ]
+        replies[name].append(found)
 
     contenders: dict[str, Callable[[], Seconds]] = {"batched": lambda: timed(batched)}
     contenders |= {name: lambda name=name: timed(lambda: loop(name)) for name in plain}  # type: ignore[misc]
     times = in_turn(contenders, bench.rounds)
     rows: dict[str, Result] = {}
-    for name, answers in replies.items():
-        questions, good = asked.round_trip(answers, embedder)
+    for name, rounds in replies.items():
+        counts = [asked.round_trip(answers, embedder) for answers in rounds]
+        questions, good = (sum(column) / len(rounds) for column in zip(*counts, strict=True))
         minutes = times[name].wall / 60
         rows[name] = {
-            "asked": len(answers),
-            "questions": questions,
-            "round_trip": round(good / max(1, questions), 3),
+            "asked": len(asked.prompts),
+            "questions": round(questions, 1),
+            "round_trip": round(good / max(1.0, questions), 3),
             "questions_a_minute": round(questions / minutes, 1),
             "good_a_minute": round(good / minutes, 1),
         }
@@ -132,7 +138,7 @@ def intents(bench: Bench) -> Result:
     }
 
 
-def per_question(seconds: Seconds, questions: int) -> Seconds:
+def per_question(seconds: Seconds, questions: float) -> Seconds:
     """Seconds for each question."""
     return Seconds(seconds.wall / max(1, questions), seconds.cpu / max(1, questions))
 
