@@ -22,6 +22,7 @@ from idc_local.readers.walk import WalkOptions
 from idc_local.sources import STDIN, Found, plan_sources, read_file
 from idc_local.store import Writer
 from idc_local.types import Document, IndexReport, Limits, Skip, SourceRecord
+from idc_local.whereabouts import is_gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class _Tally:
     chunks: int = 0
     intents: int = 0
     late: int = 0
+    fresh: set[str] = field(default_factory=set)
     skipped: list[Skip] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -97,7 +99,7 @@ class IndexRun:
         for entry in changed:
             self._read(entry)
             self._ports.progress.advance(entry.file.size)
-        for path in plan.removed:
+        for path in (*plan.removed, *self._moved(plan.removed)):
             self._writer.drop_source(path)
             self._tally.removed += 1
         self._ports.progress.finish()
@@ -105,6 +107,14 @@ class IndexRun:
         generation = self._writer.publish()
         self._ports.progress.finish()
         return self._report(generation)
+
+    def _moved(self, removed: Sequence[str]) -> list[str]:
+        """Known files outside the roots that are no longer there, and whose content this run found at a new place."""
+        return [
+            path
+            for path, record in self._known.items()
+            if path not in removed and record.document_id in self._tally.fresh and is_gone(record)
+        ]
 
     def _untouched(self, entry: Found) -> bool:
         """True where size and time are as recorded and nothing is left to do; counts the file, or what is in it."""
@@ -198,6 +208,7 @@ class IndexRun:
         self._tally.empty += not document.text.strip()
         if old is None:
             self._tally.new += 1
+            self._tally.fresh.add(document.id)
         elif same and done:
             self._tally.unchanged += 1
         else:

@@ -90,6 +90,20 @@ def _place(record: SourceRecord) -> str:
     return named.decode("utf-8", "surrogateescape")
 
 
+def is_gone(record: SourceRecord) -> bool:
+    """True where a known file, or the archive that it is in, is certainly no longer where it was."""
+    place = _place(record)
+    if not record.root or os.path.lexists(place):
+        return False
+    try:
+        os.lstat(place.partition(SEPARATOR)[0])
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _at_its_place(record: SourceRecord, hashes: _Hashes) -> SourceState:
     place = _place(record)
     found = hashes.of(place)

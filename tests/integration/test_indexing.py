@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,6 +124,38 @@ def test_a_renamed_file_keeps_vectors_and_intents(kit: Kit, docs: Path) -> None:
     assert (report.new, report.removed, report.unchanged) == (1, 1, 3)
     assert (kit.embedder.texts, kit.generator.calls) == ([], [])
     assert kit.search("pump3 part", k=1)[0].chunk.path == "a-pump.md"
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_folder_that_was_moved_takes_its_files_along(kit: Kit, docs: Path, *, inside: bool) -> None:
+    kit.add(docs)
+    target = docs.parent / ("archive/docs" if inside else "papers")
+    target.parent.mkdir(exist_ok=True)
+    docs.rename(target)
+    report = kit.add(target)
+    assert (report.new, report.removed, report.windows_generated, report.sentences_embedded) == (4, 4, 0, 0)
+    hits = kit.search("valve checked", k=3)
+    assert {(hit.chunk.path.split("/")[-1], hit.other_paths) for hit in hits} == {("valve.txt", ())}
+    with Snapshot.open(kit.index) as snapshot:
+        assert all((Path(record.root) / path).exists() for path, record in snapshot.sources().items())
+    report = kit.add(target)
+    assert (report.new, report.unchanged, report.removed) == (0, 4, 0)
+
+
+def test_a_copy_takes_nothing_away_and_neither_does_a_file_with_other_content(kit: Kit, docs: Path) -> None:
+    kit.add(docs)
+    shutil.copytree(docs, docs.parent / "copy")
+    assert kit.add(docs.parent / "copy").removed == 0
+    other = docs.parent / "other"
+    docs.rename(other)
+    (other / "pump.md").write_text(prose("engine"))
+    shutil.rmtree(other / "sub")
+    report = kit.add(other)
+    # What cannot be found anywhere else may lie on a disk that is not there now.
+    with Snapshot.open(kit.index) as snapshot:
+        gone = {path for path, record in snapshot.sources().items() if not (Path(record.root) / path).exists()}
+    assert (report.new, report.removed) == (3, 2)
+    assert {path.split("/")[-1] for path in gone} == {"pump.md", "valve.txt"}
 
 
 def test_a_vanished_file_is_removed_and_the_rest_stays(kit: Kit, docs: Path) -> None:

@@ -12,7 +12,7 @@ from typing import IO
 import pytest
 
 from idc_local.types import SourceRecord
-from idc_local.whereabouts import SourceState, source_state, source_states
+from idc_local.whereabouts import SourceState, is_gone, source_state, source_states
 
 
 def record(root: Path | str, path: str, data: bytes, **facts: str) -> SourceRecord:
@@ -137,3 +137,19 @@ def test_what_is_no_file_is_gone_and_never_waited_for(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder", "a\0b", "pipe/below"):
         assert source_state(record(tmp_path, name, b"alpha")).state == "gone"
+
+
+def test_a_file_is_gone_only_where_nothing_is_in_its_place(tmp_path: Path) -> None:
+    def gone(path: str, root: str = str(tmp_path)) -> bool:
+        return is_gone(SourceRecord(path, 1, 1, "0" * 64, "d", root=root))
+
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "b.zip").write_text("no archive")
+    (tmp_path / os.fsdecode(b"c\xff.txt")).write_text("c")
+    assert not gone("a.txt")
+    assert not gone("b.zip!/x.txt")
+    assert not gone("c\\xff.txt")
+    assert not gone("d.txt", "")
+    assert gone("d.txt")
+    assert gone("e.zip!/x.txt")
+    assert gone("a.txt/x.txt")
