@@ -40,9 +40,11 @@ _SCRIPTS = (
     ("hy", "\u0530-\u058f"),
     ("am", "\u1200-\u137f"),
     ("bo", "\u0f00-\u0fff"),
-    ("latin", "A-Za-z\u00c0-\u024f\u1e00-\u1eff"),
+    ("latin", "\u00c0-\u024f\u1e00-\u1eff"),
 )
 _SCRIPT_PATTERNS = tuple((name, re.compile(f"[{ranges}]")) for name, ranges in _SCRIPTS)
+_OTHER = re.compile(r"[^\x00-\x7f]+")
+_ASCII_LETTER = re.compile("[A-Za-z]")
 _WEIGHTS = {"zh": 3.0, "ja": 3.0, "ko": 3.0}
 """One character of these scripts says about as much as three letters."""
 
@@ -131,7 +133,9 @@ def _sample(text: str) -> str:
 
 def _script(sample: str) -> str:
     """The script with the most text; kana make Japanese of ideographs."""
-    counts = {name: len(pattern.findall(sample)) * _WEIGHTS.get(name, 1.0) for name, pattern in _SCRIPT_PATTERNS}
+    other = "".join(_OTHER.findall(sample))
+    counts = {name: len(pattern.findall(other)) * _WEIGHTS.get(name, 1.0) for name, pattern in _SCRIPT_PATTERNS}
+    counts["latin"] += len(_ASCII_LETTER.findall(sample))
     if counts["ja"] * 10 >= counts["zh"]:
         counts["ja"] += counts["zh"] if counts["ja"] else 0
     best = max(counts, key=lambda name: counts[name])
