@@ -31,7 +31,7 @@ class RankingWeights:
     dense, lexical: the fusion of the two normalised scores. sentence: share of the best sentence in the dense
     score, the rest is the chunk vector's. coverage: weight of the query's terms that a sentence holds, beside its
     cosine. intent: gain of the intent boost. neighbour: how far a chunk is drawn up by a better one next to it,
-    as a share of what it lacks. candidates: how many rows each list (chunks, intents, BM25) offers for
+    as a share of what it lacks. candidates: how many rows each list (chunks, intents, BM25) offers at least for
     exact scoring.
     """
 

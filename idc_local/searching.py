@@ -130,7 +130,7 @@ class Searcher:
             return []
         parsed = parse_query(query.text, self._languages)
         vector = query_vector(parsed, self._encoder.encode_queries)
-        rows = self._candidates(vector, parsed.terms, allowed)
+        rows = self._candidates(vector, parsed.terms, allowed, max(self._weights.candidates, k))
         signals, evidence, offsets = self._signals(vector, parsed.terms, rows)
         documents = self._snapshot.documents_of(rows)
         fused = lift_neighbours(fuse(signals, self._weights), rows, documents, self._weights)
@@ -166,8 +166,9 @@ class Searcher:
         others = tuple(path for path in self._snapshot.paths_of_document(chunk.document_id) if path != chunk.path)
         return Hit(chunk, rank, explain.fused, span, explain, source.sha256 if source else "", others)
 
-    def _candidates(self, vector: FloatArray, terms: Mapping[str, float], allowed: BoolArray | None) -> IntArray:
-        count = self._weights.candidates
+    def _candidates(
+        self, vector: FloatArray, terms: Mapping[str, float], allowed: BoolArray | None, count: int
+    ) -> IntArray:
         lists = [self._snapshot.dense(vector, count, allowed)[1], self._snapshot.lexical(terms, count, allowed)[1]]
         if self._weights.intent > 0:
             lists.append(self._snapshot.intent(vector, count, allowed)[1])

@@ -367,3 +367,15 @@ def test_a_forecast_tells_how_long_the_questions_take(tmp_path: Path) -> None:
     assert (seen.files, seen.intent_seconds, seen.seconds) == (4, 240.0, 240.0)
     off = SlowKit(tmp_path / "idx").forecast(docs, options=IndexOptions(intents="off"))
     assert (off.intent_seconds, off.seconds) == (0.0, 0.0)
+
+
+def test_as_many_hits_as_are_asked_for(kit: Kit, tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(130):
+        (folder / f"{number:03d}.txt").write_text(f"Notice {number} is about matters of the kind {number * 7}.\n")
+    kit.add(folder)
+    assert [len(kit.search("zebra", k=k)) for k in (1, 100, 120, 500)] == [1, 100, 120, 130]
+    assert [hit.chunk.id for hit in kit.search("notice 7", k=130)][:5] == [
+        hit.chunk.id for hit in kit.search("notice 7", k=5)
+    ]
