@@ -36,9 +36,20 @@ class VectorCache(Protocol):
 
 
 class CachedEmbedder:
-    """Embeds texts of documents and intents; ``embedded`` counts those that were not in the cache."""
+    """Embeds texts of documents and intents; ``embedded`` counts those that were not in the cache.
 
-    def __init__(self, load: Callable[[], Embedder], cache: VectorCache, dimension: int, progress: Progress) -> None:
+    languages: that the embedder was made for, none where that is not told.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Embedder],
+        cache: VectorCache,
+        dimension: int,
+        progress: Progress,
+        languages: Sequence[str] = (),
+    ) -> None:
+        self.languages = languages
         self._load = load
         self._cache = cache
         self._dimension = dimension

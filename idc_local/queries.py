@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from idc_local.abbreviations import goes_on
+from idc_local.language import detect_language
 from idc_local.terms import query_terms
 from idc_local.types import FloatArray
 
@@ -64,6 +65,15 @@ def parse_query(text: str, languages: Sequence[str]) -> ParsedQuery:
     scene = query_terms(" ".join(clauses[:first]), languages)
     weights = dict.fromkeys(scene, SCENE_TERM) | dict.fromkeys(asking, 1.0)
     return ParsedQuery((text, *(clauses[first:] if first else ())), weights)
+
+
+def is_foreign(text: str, languages: Sequence[str], known: Sequence[str]) -> bool:
+    """True where a query is in a language of the index that the embedder was not made for.
+
+    languages: those of the index. known: the embedder's, none where that is not told.
+    """
+    others = set(languages).difference(known) if known else set()
+    return bool(others) and detect_language(text) in others
 
 
 def split_clauses(text: str) -> list[str]:

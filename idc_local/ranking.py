@@ -28,7 +28,8 @@ BM25_K1, BM25_B = 1.2, 0.4
 class RankingWeights:
     """Weights of the signals.
 
-    dense, lexical: the fusion of the two normalised scores. sentence: share of the best sentence in the dense
+    dense, lexical: the fusion of the two normalised scores. foreign: dense for a query in a language that the embedder
+    was not made for; BM25 has the rest. sentence: share of the best sentence in the dense
     score, the rest is the chunk vector's. coverage: weight of the query's terms that a sentence holds, beside its
     cosine. intent: gain of the intent boost. neighbour: how far a chunk is drawn up by a better one next to it,
     as a share of what it lacks. candidates: how many rows each list (chunks, intents, BM25) offers at least for
@@ -37,6 +38,7 @@ class RankingWeights:
 
     dense: float = 0.6
     lexical: float = 0.4
+    foreign: float = 0.4
     sentence: float = 0.6
     coverage: float = 0.5
     intent: float = 0.0
@@ -111,10 +113,13 @@ def dense_score(signals: Signals, weights: RankingWeights) -> FloatArray:
     return (mix + weights.intent * gain).astype(np.float32)
 
 
-def fuse(signals: Signals, weights: RankingWeights) -> FloatArray:
-    """Fused score float32 [c]: weighted sum of dense score and BM25, each min-max normalised over the candidates."""
-    dense = min_max(dense_score(signals, weights))
-    return weights.dense * dense + weights.lexical * min_max(signals.lexical)
+def fuse(signals: Signals, weights: RankingWeights, *, foreign: bool = False) -> FloatArray:
+    """Fused score float32 [c]: weighted sum of dense score and BM25, each min-max normalised over the candidates.
+
+    foreign: the query is in a language that the embedder was not made for.
+    """
+    dense, lexical = (weights.foreign, 1.0 - weights.foreign) if foreign else (weights.dense, weights.lexical)
+    return dense * min_max(dense_score(signals, weights)) + lexical * min_max(signals.lexical)
 
 
 def lift_neighbours(fused: FloatArray, rows: IntArray, documents: IntArray, weights: RankingWeights) -> FloatArray:

@@ -143,7 +143,9 @@ class Runtime:
         generator = self._files(GENERATOR, self.settings.generator) if intents == "model" else NO_MODEL
         return PipelinePorts(
             counter=self._counter(),
-            embedder=CachedEmbedder(lambda: self._embedder(embedder), cache, embedder.dimension, self._progress),
+            embedder=CachedEmbedder(
+                lambda: self._embedder(embedder), cache, embedder.dimension, self._progress, embedder.languages
+            ),
             embedder_fingerprint=embedder.fingerprint,
             generator=lambda: self._generator(generator),
             generator_fingerprint=generator.fingerprint,
@@ -239,7 +241,7 @@ class Runtime:
             check_embedder(snapshot.fingerprint, files, self.settings.index)
             queries = LazyQueries(lambda: self._query_encoder(files))
             reranker = Reranker(queries, self._progress) if rerank else None
-            yield Searcher(snapshot, queries, RankingWeights(), reranker)
+            yield Searcher(snapshot, queries, RankingWeights(), reranker, files.languages)
 
     def _query_encoder(self, files: ModelFiles) -> QueryModel:
         """The light encoder where the model has the shape that it knows, else the embedder."""

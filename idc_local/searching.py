@@ -15,7 +15,7 @@ import numpy as np
 
 from idc_local.filters import Filter, parse_filter, source_passes
 from idc_local.ports import Progress, TokenEncoder
-from idc_local.queries import parse_query, query_vector
+from idc_local.queries import is_foreign, parse_query, query_vector
 from idc_local.ranking import (
     RERANKED,
     SPAN_SHARE,
@@ -92,7 +92,8 @@ class Reranker:
 class Searcher:
     """Searches one snapshot. Not thread-safe; the snapshot's owner closes it.
 
-    reranker: where given, the first hits are weighed anew with it.
+    known: languages that the embedder was made for, none where that is not told. reranker: where given, the first hits
+    are weighed anew with it.
     """
 
     def __init__(
@@ -101,8 +102,10 @@ class Searcher:
         encoder: QueryEncoder,
         weights: RankingWeights,
         reranker: Reranker | None = None,
+        known: Sequence[str] = (),
     ) -> None:
         self._reranker = reranker
+        self._known = known
         self._snapshot = snapshot
         self._encoder = encoder
         self._weights = weights
@@ -133,7 +136,8 @@ class Searcher:
         rows = self._candidates(vector, parsed.terms, allowed, max(self._weights.candidates, k))
         signals, evidence, offsets = self._signals(vector, parsed.terms, rows)
         documents = self._snapshot.documents_of(rows)
-        fused = lift_neighbours(fuse(signals, self._weights), rows, documents, self._weights)
+        fused = fuse(signals, self._weights, foreign=is_foreign(query.text, self._languages, self._known))
+        fused = lift_neighbours(fused, rows, documents, self._weights)
         ids = [self._snapshot.chunk_ids[row] for row in rows]
         # Told before reranking, which draws scores together.
         likely = likely_hits(fused[top_k(fused, ids, k)])

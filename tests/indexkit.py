@@ -37,6 +37,7 @@ class Kit:
     generator: ScriptedGenerator = field(default_factory=ScriptedGenerator)
     log: Path | None = None
     reader: DocumentReader | None = None
+    known: tuple[str, ...] = ()
 
     def add(self, *roots: Path, options: IndexOptions | None = None, stdin: bytes | None = None) -> IndexReport:
         """Runs ``index``."""
@@ -70,7 +71,7 @@ class Kit:
     def search(self, text: str, k: int = 5, filter: str = "") -> list[Hit]:
         """Runs ``search``."""
         with Snapshot.open(self.index) as snapshot:
-            return Searcher(snapshot, HashEmbedder(), RankingWeights()).search(Query(text, filter), k)
+            return Searcher(snapshot, HashEmbedder(), RankingWeights(), known=self.known).search(Query(text, filter), k)
 
     def everything(self, queries: Sequence[str]) -> list[object]:
         """All chunks and the whole output of some queries: what two equal indexes agree on."""

@@ -19,7 +19,7 @@ from idc_local.evaluation.intents import questions_as_intents, shuffled_intents
 from idc_local.evaluation.retrieval import Asked
 from idc_local.evaluation.scoring import BUDGETS, Gold, Ink, gold_at
 from idc_local.pipeline import CutDocument
-from idc_local.queries import ParsedQuery, merged_vector, parse_query
+from idc_local.queries import ParsedQuery, is_foreign, merged_vector, parse_query
 from idc_local.readers import read_source
 from idc_local.types import Document, FloatArray, IntArray, Vectors
 
@@ -158,6 +158,7 @@ def assemble(
         scope=np.array([entry.document if alone else -1 for entry in gold], dtype=np.int64),
         pieces=_cosines(vectors, [document.vectors for document in documents]),
         intents=_cosines(vectors, [document.predicted.vectors for document in documents]),
+        foreign=tuple(is_foreign(question.text, languages, embedder.languages) for question in dataset.questions),
         asking=tuple(query.asking for query in parsed),
         tokens=embedder,
     )

@@ -56,8 +56,8 @@ def test_retrievers_rank_as_search_does(
         searcher = Searcher(snapshot, HashEmbedder(), weights, reranker)
         for question, ranked in zip(dataset.questions, mine, strict=True):
             wanted = f"path:{question.document_id}.txt" if scope == "document" else ""
-            hits = searcher.search(Query(question.text, wanted), 1000)
-            assert ranked == [
+            hits = searcher.search(Query(question.text, wanted), weights.candidates)
+            assert ranked[: weights.candidates] == [
                 (hit.chunk.text, hit.chunk.start, hit.chunk.end, hit.span.start, hit.span.end, hit.span.likely)
                 for hit in hits
             ]

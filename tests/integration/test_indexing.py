@@ -379,3 +379,20 @@ def test_as_many_hits_as_are_asked_for(kit: Kit, tmp_path: Path) -> None:
     assert [hit.chunk.id for hit in kit.search("notice 7", k=130)][:5] == [
         hit.chunk.id for hit in kit.search("notice 7", k=5)
     ]
+
+
+def test_words_count_for_more_in_a_language_that_the_embedder_does_not_know(kit: Kit, tmp_path: Path) -> None:
+    (tmp_path / "zh.txt").write_text("浮球磨损后应更换浮球。水泵每年检查一次。\n")
+    (tmp_path / "ja.txt").write_text("ポンプは毎年点検します。フロートは三年ごとに交換します。\n")
+    kit.add(tmp_path / "zh.txt", tmp_path / "ja.txt")
+
+    def order() -> list[tuple[str, float]]:
+        return [(hit.chunk.path, round(hit.score, 6)) for hit in kit.search("毎年検査", k=2)]
+
+    # Only the one is like the query, only the other holds a term of it.
+    usual = order()
+    assert usual == [("zh.txt", 0.6), ("ja.txt", 0.4)]
+    kit.known = ("en",)
+    assert order() == [("ja.txt", 0.6), ("zh.txt", 0.4)]
+    kit.known = ("en", "zh", "ja")
+    assert order() == usual

@@ -77,7 +77,7 @@ def index(ids: str, vectors: FloatArray, terms: list[list[str]], documents: list
     )
 
 
-def asked(vector: FloatArray, terms: list[str], pieces: FloatArray, scope: int = -1) -> Asked:
+def asked(vector: FloatArray, terms: list[str], pieces: FloatArray, scope: int = -1, *, foreign: bool = False) -> Asked:
     return Asked(
         vectors=vector,
         whole=vector,
@@ -85,6 +85,7 @@ def asked(vector: FloatArray, terms: list[str], pieces: FloatArray, scope: int =
         scope=np.array([scope], dtype=np.int64),
         pieces=(vector @ pieces.T),
         intents=np.zeros((1, 0), dtype=np.float32),
+        foreign=(foreign,),
         asking=(" ".join(terms),),
         tokens=HashEmbedder(),
     )
@@ -116,6 +117,15 @@ def test_paper_is_the_published_fusion() -> None:
     dense, lexical = vectors[:, 0], plain_bm25([["y"]], chunks.terms)[0]
     fused = 0.6 * (dense - dense.min()) / np.ptp(dense) + 0.4 * (lexical - lexical.min()) / np.ptp(lexical)
     assert ranked("paper", question, chunks) == np.argsort(-fused).tolist()
+
+
+def test_in_a_language_that_the_embedder_does_not_know_words_count_for_more_where_search_does_so() -> None:
+    vectors = unit((1, 0), (0, 1))
+    chunks = index("ab", vectors, [["x"], ["y"]], [0, 0])
+    assert ranked("default", asked(unit((1, 0)), ["y"], vectors), chunks, RankingWeights(coverage=0.0)) == [0, 1]
+    foreign = asked(unit((1, 0)), ["y"], vectors, foreign=True)
+    for name, expected in {"default": [1, 0], "paper": [0, 1], "dense": [0, 1], "bm25": [1]}.items():
+        assert ranked(name, foreign, chunks, RankingWeights(coverage=0.0)) == expected
 
 
 def test_ties_go_by_id() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idc_local.queries import merged_vector, parse_query, query_vector, split_clauses
+from idc_local.queries import is_foreign, merged_vector, parse_query, query_vector, split_clauses
 from idc_local.terms import query_terms
 from idc_local.types import FloatArray
 
@@ -102,3 +102,22 @@ def test_only_the_beginning_of_a_document_is_looked_at() -> None:
     parsed = parse_query("pump " * 2000 + "oil", ["en"])
     assert len(parsed.texts[0]) == 8000
     assert parsed.terms == {"pump": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "languages", "known", "foreign"),
+    [
+        ("浮球多久更换一次？", ["en", "zh"], ["en"], True),
+        ("متى يجب استبدال المضخة؟", ["ar"], ["en"], True),
+        ("Wann muss die Pumpe gewartet werden und von wem?", ["de", "en"], ["en"], True),
+        ("How often is the float replaced?", ["en", "zh"], ["en"], False),
+        ("How often is the float replaced?", ["zh"], ["en"], False),
+        ("浮球多久更换一次？", ["en", "zh"], ["en", "zh"], False),
+        ("浮球多久更换一次？", ["en", "zh"], [], False),
+        ("浮球多久更换一次？", ["en"], ["en"], False),
+    ],
+)
+def test_a_query_is_foreign_in_a_language_of_the_index_that_the_embedder_does_not_know(
+    text: str, languages: list[str], known: list[str], foreign: bool
+) -> None:
+    assert is_foreign(text, languages, known) == foreign

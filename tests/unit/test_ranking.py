@@ -75,6 +75,8 @@ def test_fusion_by_hand() -> None:
     both = Signals(floats(0.2, 0.6, 0.4), floats(0.2, 0.6, 0.4), floats(*[float("nan")] * 3), floats(10, 0, 5))
     fused = fuse(both, RankingWeights(dense=0.6, lexical=0.4, sentence=0.5))
     assert fused.tolist() == pytest.approx([0.4, 0.6, 0.5])
+    fused = fuse(both, RankingWeights(dense=0.6, lexical=0.4, foreign=0.25, sentence=0.5), foreign=True)
+    assert fused.tolist() == pytest.approx([0.75, 0.25, 0.5])
 
 
 def test_ties_go_by_id() -> None:
