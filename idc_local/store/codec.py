@@ -68,6 +68,11 @@ def slices(values: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
         yield values[start : start + TOGETHER]
 
 
+def view_array(values: npt.NDArray[Any], dtype: str) -> memoryview:
+    """What ``encode_array`` gives, without a copy where the values are ``dtype`` already."""
+    return np.ascontiguousarray(values, dtype=dtype).reshape(-1).view(np.uint8).data
+
+
 def encode_array(values: npt.NDArray[Any], dtype: str) -> bytes:
     """The values as ``dtype``, row by row."""
     return np.ascontiguousarray(values, dtype=dtype).tobytes()

@@ -27,6 +27,7 @@ from idc_local.store.codec import (
     encode_text,
     hash_terms,
     slices,
+    view_array,
 )
 from idc_local.store.layout import DATABASE, damaged
 from idc_local.store.schema import Database, Sealing, check_seal, seal
@@ -97,7 +98,7 @@ def _check_vectors(indexed: IndexedDocument) -> None:
             )
 
 
-def _put_part(db: Database, edition: int, indexed: IndexedDocument, name: str, data: bytes) -> None:
+def _put_part(db: Database, edition: int, indexed: IndexedDocument, name: str, data: bytes | memoryview) -> None:
     own = seal(_identity(indexed.document.id, indexed.recipe), name.encode(), data)
     db.execute("INSERT INTO parts(edition, name, data, seal) VALUES(?, ?, ?, ?)", (edition, name, data, own))
 
@@ -111,9 +112,12 @@ def _put_chunks(db: Database, edition: int, indexed: IndexedDocument, order: Int
         db.execute("INSERT INTO chunks(edition, ordinal, data, seal) VALUES(?, ?, ?, ?)", (edition, ordinal, data, own))
 
 
-def _parts(indexed: IndexedDocument, order: IntArray) -> Iterator[tuple[str, bytes]]:
+def _parts(indexed: IndexedDocument, order: IntArray) -> Iterator[tuple[str, bytes | memoryview]]:
     """What is stored in one piece, by name; each is made when it is asked for."""
     places = order.tolist()
+    # The largest first: it is copied by the database while nothing else of its size is there.
+    ordered = np.array_equal(order, np.arange(order.shape[0]))
+    yield "chunk_vectors", view_array(indexed.chunk_vectors if ordered else indexed.chunk_vectors[order], FLOATS)
     yield "text", encode_text(indexed.document.text)
     yield "document", encode_document(indexed.document, indexed.language)
     yield "sentences", encode_sentences(indexed.sentences)
@@ -128,7 +132,6 @@ def _parts(indexed: IndexedDocument, order: IntArray) -> Iterator[tuple[str, byt
     hashes, held = hash_terms(indexed.sentence_terms)
     yield "term_hashes", encode_array(hashes, WORDS)
     yield "term_counts", encode_array(held, INTEGERS)
-    yield "chunk_vectors", encode_array(indexed.chunk_vectors[order], FLOATS)
 
 
 def _put_vectors(db: Database, indexed: IndexedDocument, intent_order: IntArray) -> dict[str, bytes]:
@@ -138,7 +141,7 @@ def _put_vectors(db: Database, indexed: IndexedDocument, intent_order: IntArray)
     for vectors in (indexed.sentence_vectors, indexed.intent_vectors[intent_order]):
         sealing.begin(np.dtype(HALVES).itemsize * vectors.size)
         for part in slices(vectors):
-            sealing.add(encode_array(part, HALVES))
+            sealing.add(view_array(part, HALVES))
         numbers.append(store_vectors(db, vectors))
     use_vectors(db, np.concatenate(numbers))
     return {

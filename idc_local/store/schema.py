@@ -109,7 +109,7 @@ class Sealing:
         """A part of ``size`` bytes follows."""
         self._digest.update(size.to_bytes(8, "little"))
 
-    def add(self, data: bytes) -> None:
+    def add(self, data: bytes | memoryview) -> None:
         """More of the part."""
         self._digest.update(data)
 
@@ -118,7 +118,7 @@ class Sealing:
         return self._digest.digest()
 
 
-def seal(*parts: bytes) -> bytes:
+def seal(*parts: bytes | memoryview) -> bytes:
     """16 bytes that change with any part: blake2b over the parts, each with its length."""
     sealing = Sealing()
     for part in parts:
