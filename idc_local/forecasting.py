@@ -16,7 +16,7 @@ from idc_local.errors import InputError
 from idc_local.indexing import IndexOptions
 from idc_local.intents import question_budget
 from idc_local.pipeline import Pipeline, PipelinePorts
-from idc_local.ports import DocumentReader
+from idc_local.ports import DocumentReader, TextGenerator
 from idc_local.readers.archives import is_inside
 from idc_local.readers.direct import DirectReader
 from idc_local.readers.kinds import is_archive
@@ -26,6 +26,8 @@ from idc_local.types import IndexedDocument, Skip, SourceRecord
 SAMPLES = 2
 LARGEST_SAMPLE = 1 << 18
 """Bytes of a file that is tried; larger ones would take longer than people wait for a forecast."""
+FIRST_TEXT = "."
+"""Embedded before anything is timed: libraries and models are loaded by the first text, once a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,8 @@ class Forecast:
     """What a run would do.
 
     new, updated, unchanged, removed: files. files, bytes: of those to be read. seconds: from the time that the
-    sample documents took; 0 where there is nothing to read. intent_seconds: the part of them that predicting questions
-    takes. disk_bytes: that the index would grow by.
+    sample documents took, and loading the models once; 0 where there is nothing to read. intent_seconds: the part of
+    them that predicting questions takes. disk_bytes: that the index would grow by.
     plan: every file in order of path, as new, updated, unchanged, removed, skipped or ignored.
     """
 
@@ -79,11 +81,16 @@ def forecast(
     failed = [
         Skip(fate.path, fate.reason, known[fate.path].hint) for fate in fates.values() if fate.action == "skipped"
     ]
-    pipeline = Pipeline(options.chunking, ports)
+    loads = _Loads(ports)
+    pipeline = Pipeline(options.chunking, loads.ports)
     sampler = _Sampler(pipeline, options, reader or DirectReader(options.walk.max_bytes))
+    if changed:
+        loads.embedder()
     timed = [indexed for entry in _typical(changed) if (indexed := sampler.try_one(entry))]
     total = sum(entry.file.size for entry in changed)
-    intent_seconds = _intent_seconds(changed, timed, pipeline.seconds.get("intents", 0.0))
+    asking = pipeline.seconds.get("intents", 0.0) - loads.generator_seconds
+    intent_seconds = _intent_seconds(changed, timed, asking) + loads.generator_seconds
+    others = _other_seconds(total, timed, pipeline.seconds) + loads.embedder_seconds
     return Forecast(
         new=counts["new"],
         updated=counts["updated"],
@@ -91,7 +98,7 @@ def forecast(
         removed=len(plan.removed),
         files=len(changed),
         bytes=total,
-        seconds=round(intent_seconds + _other_seconds(total, timed, pipeline.seconds), 1),
+        seconds=round(intent_seconds + others, 1),
         disk_bytes=_scaled(sum(map(_stored_bytes, timed)), total, timed),
         skipped=(*plan.skipped, *failed),
         plan=_in_order(plan, fates.values()),
@@ -154,6 +161,30 @@ class _Sampler:
             return self.pipeline.index(self.reader.read(data, entry.file.path), self.options.intents)
         except InputError:
             return None
+
+
+class _Loads:
+    """Times the loading of each model by itself: it costs the same whatever there is to read."""
+
+    def __init__(self, ports: PipelinePorts) -> None:
+        self._ports = ports
+        self._generator: TextGenerator | None = None
+        self.embedder_seconds = 0.0
+        self.generator_seconds = 0.0
+        self.ports = replace(ports, generator=self._load_generator)
+
+    def embedder(self) -> None:
+        """Loads the embedder."""
+        began = self._ports.clock()
+        self._ports.embedder.encode_documents([FIRST_TEXT])
+        self.embedder_seconds = self._ports.clock() - began
+
+    def _load_generator(self) -> TextGenerator:
+        if self._generator is None:
+            began = self._ports.clock()
+            self._generator = self._ports.generator()
+            self.generator_seconds = self._ports.clock() - began
+        return self._generator
 
 
 def _intent_seconds(changed: Sequence[Found], timed: Sequence[IndexedDocument], seconds: float) -> float:

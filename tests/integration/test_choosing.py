@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from idc_local.forecasting import Forecast
+from idc_local.forecasting import FIRST_TEXT, Forecast
 from idc_local.indexing import IndexOptions
 from idc_local.readers.walk import WalkOptions
 from tests.indexkit import Kit
@@ -70,4 +70,4 @@ def test_time_is_foreseen_from_files_that_hold_most_of_the_bytes(tmp_path: Path)
     (docs / "huge.txt").write_text("The lamp is red.\n" * 40_000)
     seen = kit.forecast(docs, options=OPTIONS)
     assert seen.new == 22
-    assert set(kit.embedder.texts) == {"The pump needs oil every week.", "Tiny 19."}
+    assert set(kit.embedder.texts) == {FIRST_TEXT, "The pump needs oil every week.", "Tiny 19."}

@@ -16,14 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from idc_local.embedding import VectorCache
+from idc_local.embedding import CachedEmbedder, VectorCache
 from idc_local.errors import InputError, StoreMismatch
 from idc_local.indexing import IndexOptions
+from idc_local.memory import Silent
 from idc_local.pipeline import PipelinePorts
 from idc_local.ports import GenerationRequest
 from idc_local.prediction import IntentCache
 from idc_local.store import Snapshot, Writer, verify
-from tests.fakes import ScriptedGenerator
+from tests.fakes import HashEmbedder, ScriptedGenerator
 from tests.indexkit import FINGERPRINT, Kit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -396,3 +397,42 @@ def test_words_count_for_more_in_a_language_that_the_embedder_does_not_know(kit:
     assert order() == [("ja.txt", 0.6), ("zh.txt", 0.4)]
     kit.known = ("en", "zh", "ja")
     assert order() == usual
+
+
+def test_a_forecast_counts_the_loading_of_models_once(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for number in range(200):
+        (docs / f"{number}.md").write_text(f"The valve number {number} is a part that keeps the water from the pit.\n")
+    now = 0.0
+
+    class LoadingKit(Kit):
+        def ports(self, intents: IntentCache, vectors: VectorCache) -> PipelinePorts:
+            loaded: set[str] = set()
+
+            def load(name: str, seconds: float) -> None:
+                nonlocal now
+                now += 0.0 if name in loaded else seconds
+                loaded.add(name)
+
+            def embedder() -> HashEmbedder:
+                load("embedder", 5.0)
+                return self.embedder
+
+            def generator() -> ScriptedGenerator:
+                load("generator", 2.0)
+                return self.generator
+
+            return replace(
+                super().ports(intents, vectors),
+                embedder=CachedEmbedder(embedder, vectors, 32, Silent()),
+                generator=generator,
+                clock=lambda: now,
+            )
+
+    seen = LoadingKit(tmp_path / "idx").forecast(docs)
+    assert (seen.files, seen.intent_seconds, seen.seconds) == (200, 2.0, 7.0)
+    off = LoadingKit(tmp_path / "idx").forecast(docs, options=IndexOptions(intents="off"))
+    assert (off.intent_seconds, off.seconds) == (0.0, 5.0)
+    LoadingKit(tmp_path / "idx").add(docs)
+    assert LoadingKit(tmp_path / "idx").forecast(docs).seconds == 0.0, "nothing to read, nothing to load"
