@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -142,9 +143,10 @@ def install(file: Path, into: Path, models: Path | None, say: Callable[[str], No
                     extract(bundle, entry, Path(folder) / PurePosixPath(entry["path"]).name)
             _pip(into, Path(folder), f"{manifest['package']}=={manifest['version']}")
         say(f"{manifest['package']} {manifest['version']} installed in {into}")
-    command = [str(into / "bin" / manifest["package"]), "models", "install", str(file)]
-    _run([*command, "--models", str(models)] if models else command, "the models could not be installed")
-    say(f"next: {into}/bin/{manifest['package']} doctor")
+    program = str(into / "bin" / manifest["package"])
+    there = ["--models", str(models)] if models else []
+    _run([program, "models", "install", str(file), *there], "the models could not be installed")
+    say(f"next: {shlex.join([program, 'doctor', *there])}")
 
 
 def _environment(into: Path) -> None:

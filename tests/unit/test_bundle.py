@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -204,6 +205,8 @@ def test_without_any_index_it_installs_into_an_empty_environment(
     assert done.stdout.splitlines()[0] == "5 files checked, every size and sha256 is right"
     assert f"zz-app 1.0 installed in {into}" in done.stdout
     assert (into / "said").read_text() == f"lib 1.0 models install {made.file} --models m"
+    then = shlex.split(done.stdout.splitlines()[-1])
+    assert then == ["next:", str(into / "bin" / "zz-app"), "doctor", "--models", "m"]
     again = subprocess.run([sys.executable, str(made.file), "--into", str(into)], capture_output=True, text=True)
     assert (again.returncode, again.stderr.split(". hint: ")[0]) == (2, f"error: {into} is there already")
 
@@ -232,7 +235,7 @@ def test_a_damaged_model_is_not_bundled(tmp_path: Path, world: World) -> None:
     (folder / "tiny" / "m.gguf").write_bytes(b"x" * (len(WEIGHTS) + 4))
     with pytest.raises(ModelError, match="model tiny is damaged") as caught:
         make_bundle(Catalogue(folder), tmp_path / "b", (), world.options, Silent())
-    assert caught.value.hint == "idc-local models pull tiny"
+    assert caught.value.hint == f"idc-local models pull tiny --models {folder}"
     assert not (tmp_path / "b").exists()
 
 
