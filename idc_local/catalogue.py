@@ -166,7 +166,11 @@ class Catalogue:
         """Status of one model, its derived file included."""
         files = (*spec.files, *derived_files(self.place(spec), spec))
         state, detail = self._state(spec, spec.files, files, deep=deep)
-        return ModelStatus(spec, state, detail, spec.command) if detail else ModelStatus(spec, OK)
+        return ModelStatus(spec, state, detail, self.remedy(spec)) if detail else ModelStatus(spec, OK)
+
+    def remedy(self, spec: ModelSpec) -> str:
+        """The command that brings the model back to this folder."""
+        return f"{spec.command} --models {quote(self.folder)}"
 
     def resolve(self, role: str, name: str | None = None) -> ModelFiles:
         """The files of the model called ``name`` (None: the default of ``role``), each hashed before it is trusted.
@@ -184,9 +188,9 @@ class Catalogue:
         loaded = derived or tuple(entry for entry in spec.files if spec.main in ("", entry.path))
         state, detail = self._state(spec, loaded, loaded, deep=True)
         if state == MISSING:
-            raise ModelError(f"model {spec.name} is missing from {self.folder}", hint=spec.command)
+            raise ModelError(f"model {spec.name} is missing from {self.folder}", hint=self.remedy(spec))
         if state == DAMAGED:
-            raise ModelError(f"model {spec.name} is damaged: {detail}", hint=spec.command)
+            raise ModelError(f"model {spec.name} is damaged: {detail}", hint=self.remedy(spec))
         return ModelFiles(
             name=spec.name,
             role=spec.role,

@@ -140,8 +140,7 @@ def _models(probes: Probes) -> Iterator[Check]:
             yield Check(f"model {spec.name}", "ok", f"{spec.role}, size and sha256 are right")
         elif spec.default or spec.added or spec.name in chosen:
             needed = spec.role == EMBEDDER or probes.settings.intents == "model"
-            fix = f"{status.fix} --models {quote(probes.settings.models)}"
-            yield Check(f"model {spec.name}", "fail" if needed else "warn", status.detail or status.state, fix)
+            yield Check(f"model {spec.name}", "fail" if needed else "warn", status.detail or status.state, status.fix)
 
 
 def _disk(probes: Probes) -> Iterator[Check]:

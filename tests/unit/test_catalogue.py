@@ -109,7 +109,7 @@ def test_one_changed_byte_is_refused(folder: Path, place: str, byte: int) -> Non
         Catalogue(folder).resolve(role)
     assert caught.value.exit_code == 3
     assert str(folder / place) in caught.value.message
-    assert caught.value.hint == f"idc-local models pull {name}"
+    assert caught.value.hint == f"idc-local models pull {name} --models {folder}"
     states = {status.spec.name: status.state for status in Catalogue(folder).list(deep=True)}
     assert states[name] == DAMAGED
     assert list(states.values()).count(OK) == 1
@@ -120,7 +120,7 @@ def test_missing_model_names_the_command(folder: Path) -> None:
     (folder / "tiny-gen" / "LICENSE").unlink()
     with pytest.raises(ModelError, match="is missing") as caught:
         Catalogue(folder).resolve(GENERATOR)
-    assert caught.value.hint == "idc-local models pull tiny-gen"
+    assert caught.value.hint == f"idc-local models pull tiny-gen --models {folder}"
     assert [status.state for status in Catalogue(folder).list()] == [MISSING, OK]
     assert [status.state for status in Catalogue(folder / "nowhere").list()] == [MISSING, MISSING]
 

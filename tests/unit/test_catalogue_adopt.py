@@ -92,7 +92,7 @@ def test_added_model_that_was_changed_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"GGUF dat4")
     with pytest.raises(ModelError, match="another sha256") as caught:
         Catalogue(tmp_path / "models").resolve("generator", "mine")
-    assert caught.value.hint == "idc-local models add PATH --name mine"
+    assert caught.value.hint == f"idc-local models add PATH --name mine --models {tmp_path / 'models'}"
 
 
 @pytest.mark.parametrize(

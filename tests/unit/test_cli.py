@@ -632,7 +632,7 @@ def test_remove_counts() -> None:
 def test_models_that_are_missing_fail_verification_with_3(tmp_path: Path) -> None:
     result = invoke("models", "verify", "--models", str(tmp_path))
     assert result.exit_code == 3
-    assert "fix: idc-local models pull all-minilm-l6-v2" in result.stdout
+    assert f"fix: idc-local models pull all-minilm-l6-v2 --models {tmp_path}\n" in result.stdout
     assert invoke("models", "list", "--models", str(tmp_path)).exit_code == 0
     unknown = invoke("models", "verify", "no-such-model", "--models", str(tmp_path))
     assert unknown.exit_code == 3
