@@ -51,6 +51,8 @@ def hit_lines(hit: Hit, screen: Screen, *, explain: bool, around: tuple[str, str
         yield f"{INDENT}also {safe(path)}"
     yield from _heading(chunk, screen)
     before, after = around
+    if chunk.context not in before:
+        yield from (dim(line, screen) for line in lines_of(chunk.context, screen, INDENT))
     yield from (dim(line, screen) for line in lines_of(before, screen, INDENT))
     mark = (hit.span.start - chunk.start, hit.span.end - chunk.start) if hit.span.likely else (0, 0)
     yield from lines_of(chunk.text, screen, INDENT, mark)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,18 @@ def test_a_hit_on_a_terminal_marks_the_answer() -> None:
     lines = list(hit_lines(HITS[0], Screen(60, styled=True), explain=False))
     assert f"   {BOLD}The pump needs oil.{RESET}" in lines
     assert all("\x1b" not in line for line in hit_lines(HITS[0], Screen(60), explain=True))
+
+
+def test_a_hit_within_a_table_names_its_columns_once() -> None:
+    chunk = replace(HITS[0].chunk, context="part | price")
+    hit = replace(HITS[0], chunk=chunk)
+    first = chunk.text.splitlines()[0]
+    shown = list(hit_lines(hit, Screen(60), explain=False))
+    assert shown.index("   part | price") == shown.index(f"   {first}") - 1
+    rows = list(hit_lines(hit, Screen(60), explain=False, around=("pump | 3", "")))
+    assert rows.index("   part | price") == rows.index("   pump | 3") - 1
+    header = list(hit_lines(hit, Screen(60), explain=False, around=("part | price\npump | 3", "")))
+    assert header.count("   part | price") == 1
 
 
 def test_fit_cuts_to_columns() -> None:
