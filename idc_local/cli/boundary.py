@@ -12,7 +12,7 @@ from contextlib import suppress
 import click
 
 from idc_local.cli.output import OutputError, to_json, write
-from idc_local.cli.session import App
+from idc_local.cli.session import App, is_common
 from idc_local.cli.terminal import safe
 from idc_local.errors import IdcError
 
@@ -101,7 +101,12 @@ def _fail(app: App, what: str, hint: str, code: int) -> int:
 
 def _usage_hint(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
-    return f"{context.command_path} --help" if context is not None else "idc-local --help"
+    if context is None:
+        return "idc-local --help"
+    group = isinstance(context.command, click.Group)
+    if group and isinstance(error, click.NoSuchOption) and is_common(error.option_name):
+        return f"options come after the command, as in {context.command_path} COMMAND {error.option_name}"
+    return f"{context.command_path} --help"
 
 
 def _silence_stdout() -> None:

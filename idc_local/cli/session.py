@@ -168,6 +168,11 @@ def _common_options() -> list[click.Option]:
     ]
 
 
+def is_common(name: str) -> bool:
+    """True for an option that every command has."""
+    return any(name in option.opts for option in _common_options())
+
+
 _DEBUG = "Show the traceback of an error."
 _SETTINGS = ("index", "models", "format")
 _OVERRIDES = ("strategy", "objective", "intents", "target_chars")
@@ -205,6 +210,14 @@ class Command(click.Command):
         self._lenient = lenient
         self._own = len(self.params)
         self.params.extend(_common_options())
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Errors of the parser itself do not say which command they are about."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
 
     def invoke(self, ctx: click.Context) -> object:
         """Builds session and options, and runs the command under the guard."""

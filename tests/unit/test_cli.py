@@ -131,6 +131,16 @@ def test_a_missing_library_points_to_doctor() -> None:
         (("index",), "error: Missing argument 'PATH...'. hint: idc-local index --help"),
         (("search", "x", "--zzzz"), "error: No such option '--zzzz'. hint: idc-local search --help"),
         (("nope",), "error: No such command 'nope'. hint: idc-local --help"),
+        (("-V",), "error: No such option '-V'. hint: idc-local --help"),
+        (("serch", "x"), "error: No such command 'serch'. Did you mean 'search'? hint: idc-local --help"),
+        (
+            ("--index", "x", "status"),
+            "error: No such option '--index'. hint: options come after the command, as in idc-local COMMAND --index",
+        ),
+        (
+            ("index", "docs", "--include"),
+            "error: Option '--include' requires an argument. hint: idc-local index --help",
+        ),
         (("search",), "error: give a QUERY or --queries FILE. hint: idc-local search"),
         (
             ("search", "x", "--queries", "y"),
