@@ -87,9 +87,7 @@ class FileArgument:
     "export",
     cls=Command,
     options=FileArgument,
-    epilog=examples(
-        "idc-local export notes.idc.tar", "idc-local export /media/stick/notes.idc.tar --index ~/notes.idc"
-    ),
+    epilog=examples("idc-local export notes.idcx", "idc-local export /media/stick/notes.idcx --index ~/notes.idc"),
 )
 @click.argument("file", metavar="FILE", type=PathName())
 def export_command(session: Session, options: FileArgument) -> None:
@@ -105,7 +103,7 @@ def export_command(session: Session, options: FileArgument) -> None:
     "import",
     cls=Command,
     options=FileArgument,
-    epilog=examples("idc-local import notes.idc.tar", "idc-local import notes.idc.tar --index ~/notes.idc"),
+    epilog=examples("idc-local import notes.idcx", "idc-local import notes.idcx --index ~/notes.idc"),
 )
 @click.argument("file", metavar="FILE", type=PathName())
 def import_command(session: Session, options: FileArgument) -> None:

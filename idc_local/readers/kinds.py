@@ -12,7 +12,7 @@ mp3 m4a aac ogg oga opus flac wav wma aif aiff mid midi mp4 m4v mov avi mkv webm
 ttf otf ttc woff woff2 pfb
 exe dll so dylib a o obj lib pdb class jar war pyc pyo pyd wasm whl egg deb rpm apk dmg msi iso img vmdk qcow2 bin
 sqlite sqlite3 db db3 mdb accdb dbf parquet arrow feather orc avro h5 hdf5 npy npz mat rds rdata pkl pickle joblib
-gguf safetensors onnx pt pth tflite ckpt faiss
+idcx gguf safetensors onnx pt pth tflite ckpt faiss
 gz bz2 xz zst lz4 lzma z 7z rar cab cpio
 swp swo crdownload
 blend fbx stl glb dwg dxf shp
