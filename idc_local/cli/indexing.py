@@ -76,9 +76,10 @@ class IndexArguments:
 def index_command(session: Session, options: IndexArguments) -> None:
     """Read files and folders (- for standard input) into the index.
 
-    Only what is new or has changed is worked on, and what has vanished from a folder, or is no longer asked for, is
-    removed. An interrupted run keeps what it finished; run it again to go on. Files that .gitignore and .idcignore
-    leave out are not read, unless they are named themselves.
+    Only what is new or has changed is worked on. What has vanished from a folder that is named here, or is no longer
+    chosen in it, is removed; what other runs took in from elsewhere stays. An interrupted run keeps what it finished;
+    run it again to go on. Files that .gitignore and .idcignore leave out are not read, unless they are named
+    themselves.
     """
     wanted = session.index_options(
         max_minutes=options.max_minutes, retry_failed=options.retry_failed, rebuild=options.rebuild
