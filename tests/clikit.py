@@ -217,7 +217,7 @@ class FakeRuntime:
             sentences=4,
             intents=1,
             bytes=12_345,
-            fingerprint={"embedder": "abc", "dimension": 384},
+            fingerprint={"embedder": "abc", "embedder_name": "small", "dimension": 384},
             sources=SOURCES,
         )
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from idc_local.status import IndexStatus
 
 STATUS_COLUMNS = ("index", "generation", "files", "skipped", "documents", "chunks", "sentences", "intents", "bytes")
+IN_WORDS = {"chunks": "passages", "intents": "questions", "bytes": "disk"}
+"""What people read where the name of a field is the program's own word."""
 SOURCE_COLUMNS = ("state", "encoding", "size", "path", "reason")
 
 
@@ -66,10 +68,12 @@ def status_item(status: IndexStatus) -> dict[str, Any]:
 def _lines(item: dict[str, Any], screen: Screen, *, verbose: bool) -> Iterator[str]:
     for key in STATUS_COLUMNS:
         value = quantity(item[key], "B") if key == "bytes" else safe(cell(item[key]))
-        yield f"{'disk' if key == 'bytes' else key:<12}{value}"
-    for name, value in item["fingerprint"].items():
-        yield f"{'':<12}{safe(str(name))}: {safe(cell(value))}"
+        yield f"{IN_WORDS.get(key, key):<12}{value}"
+    fingerprint = item["fingerprint"]
+    yield f"{'embedder':<12}{safe(cell(fingerprint.get('embedder_name', 'unknown')))}"
     if verbose:
+        for name, value in fingerprint.items():
+            yield f"{'':<12}{safe(str(name))}: {safe(cell(value))}"
         yield ""
         yield from table_lines(item["sources"], SOURCE_COLUMNS, screen)
 

@@ -84,8 +84,9 @@ class Writer:
                 caches.drop_sources(self._db)
                 records.retire_all(self._db)
         elif known is not None and not comparable(known, fingerprint):
+            made_with = known.get("embedder_name") or known.get("embedder", "unknown")
             raise StoreMismatch(
-                f"the index in {self._folder} was made with another embedder ({known.get('embedder', 'unknown')})",
+                f"the index in {self._folder} was made with another embedder ({made_with})",
                 hint=f"idc-local index PATH --rebuild --index {quote(self._folder)}",
             )
         if known != fingerprint:

@@ -604,7 +604,13 @@ def test_status_lists_sources_for_verbose() -> None:
     text = invoke("status", "-v").stdout
     assert "utf-8" in text
     assert "binary" in text
-    assert "docs/pump.md" not in invoke("status").stdout
+    brief = invoke("status").stdout
+    assert "docs/pump.md" not in brief
+    names = [line.split()[0] for line in brief.splitlines()]
+    assert names[5:] == ["passages", "sentences", "questions", "disk", "embedder"]
+    assert brief.endswith("embedder    small\n")
+    assert "dimension: 384" in text
+    assert "dimension" not in brief
     value = parsed(invoke("status", "--format", "json"))
     assert value["sources"][1]["encoding"] == "utf-8"
     assert (value["files"], value["skipped"], value["fingerprint"]["dimension"]) == (2, 1, 384)

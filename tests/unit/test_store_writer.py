@@ -107,6 +107,9 @@ def test_another_embedder_is_refused_with_the_command_that_rebuilds(tmp_path: Pa
         with pytest.raises(StoreMismatch, match=r"another embedder \(test\).*index PATH --rebuild"):
             Writer.open(tmp_path, other)
     Writer.open(tmp_path, FINGERPRINT | {"prompt": "new"}).close()
+    Writer.open(tmp_path, FINGERPRINT | {"embedder_name": "small"}).close()
+    with pytest.raises(StoreMismatch, match=r"another embedder \(small\)"):
+        Writer.open(tmp_path, others[0])
     Writer.open(tmp_path, FINGERPRINT).close()
 
 
