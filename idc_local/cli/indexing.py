@@ -128,6 +128,8 @@ def counts_line(counts: dict[str, Any]) -> str:
 
 def _notes(session: Session, report: IndexReport) -> None:
     _tell_skips(session, report.skipped)
+    if not (report.new or report.updated or report.unchanged or report.removed or report.skipped):
+        session.note("no file to read there: hidden files and ignored ones are left out, see idc-local index --help")
     empty = f", {counted(report.empty, 'file')} empty" if report.empty else ""
     session.note(f"{counted(report.chunks, 'passage')} and {counted(report.intents, 'question')} made{empty}")
     for note in report.notes:

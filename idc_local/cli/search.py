@@ -104,7 +104,7 @@ def _search_one(session: Session, options: SearchArguments, text: str) -> None:
     session.close()
     session.emit(search_result(text, found, explain=options.explain))
     if not found:
-        session.note("nothing found")
+        session.note("nothing found: no passage passes the filter" if options.filter else "nothing found")
         session.stop(1)
     if not answered_well(excerpt.hit for excerpt in found):
         session.note(UNSURE)

@@ -88,6 +88,16 @@ def test_index_counts_and_says_why_files_were_skipped(call: Call, home: Path) ->
     assert call("index", "docs").stdout == "0 new, 1 updated, 2 unchanged, 1 removed, 1 skipped\n"
 
 
+def test_a_folder_without_files_to_read_is_told(call: Call, home: Path) -> None:
+    (home / "bare").mkdir()
+    (home / "bare" / ".hidden.md").write_text("The pump needs oil.\n")
+    told = call("index", "bare", "--intents", "off")
+    assert (told.exit_code, told.stdout) == (0, "0 new, 0 updated, 0 unchanged, 0 removed, 0 skipped\n")
+    assert told.stderr.startswith("no file to read there: hidden files and ignored ones are left out")
+    assert "no file" not in call("index", "bare", "--intents", "off", "--hidden").stderr
+    assert "no file" not in call("index", "bare", "--intents", "off", "--hidden").stderr, "unchanged is something"
+
+
 def test_a_dry_run_leaves_nothing_behind(call: Call, home: Path) -> None:
     result = call("index", "docs", "--dry-run", "--format", "json")
     forecast = json.loads(result.stdout)

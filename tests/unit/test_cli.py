@@ -227,6 +227,8 @@ def test_search_that_finds_nothing_ends_with_1_and_typed_emptiness(form: str) ->
         assert result.stdout == expected[form]
     else:
         assert result.stdout.splitlines()[0].strip("| ").startswith("rank")
+    filtered = invoke("search", "nothing", "--filter", "type:zzz", "--format", form)
+    assert filtered.stderr == "nothing found: no passage passes the filter\n"
 
 
 def test_markdown_of_hits_is_a_table_that_fits_a_page() -> None:
