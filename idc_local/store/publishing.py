@@ -38,6 +38,8 @@ from idc_local.types import SourceRecord
 
 SCRUB = "scrub"
 """Set while deleted content may still lie in free pages; survives a kill."""
+STDIN = "-"
+"""Path of what came through standard input."""
 
 
 def publish(folder: Path, db: Database, *, afresh: bool = False) -> int:
@@ -75,13 +77,18 @@ def published_sources(folder: Path) -> dict[str, SourceRecord]:
 
 
 def make_plan(folder: Path, db: Database) -> Plan:
-    """What the next generation is to hold: every source with a stored document."""
+    """What the next generation is to hold: every source with a stored document.
+
+    A document that also came through standard input is cited by its file.
+    """
     sources = caches.read_sources(folder, db)
     current = {edition.document: edition for edition in records.read_editions(folder, db) if edition.current}
     paths: dict[str, list[str]] = {}
     for record in sources.values():
         if record.document_id in current:
             paths.setdefault(record.document_id, []).append(record.path)
+    for own in paths.values():
+        own.sort(key=lambda path: (path == STDIN, path))
     ordered = sorted(paths.items(), key=lambda item: item[1][0])
     return Plan(tuple((current[document], tuple(own)) for document, own in ordered), sources)
 

@@ -214,6 +214,18 @@ def test_standard_input_is_a_document_of_its_own(kit: Kit, docs: Path) -> None:
     assert kit.search("valve3 part", k=1)[0].chunk.path == "sub/valve.txt"
 
 
+@pytest.mark.parametrize("piped_first", [True, False])
+def test_a_file_that_was_also_piped_in_is_cited_by_its_name(kit: Kit, docs: Path, *, piped_first: bool) -> None:
+    data = (docs / "sub" / "valve.txt").read_bytes()
+    if piped_first:
+        kit.add(Path("-"), stdin=data)
+    kit.add(docs)
+    if not piped_first:
+        kit.add(Path("-"), stdin=data)
+    [hit] = kit.search("valve3 part", k=1)
+    assert (hit.chunk.path, hit.other_paths) == ("sub/valve.txt", ("-",))
+
+
 def test_time_that_runs_out_gives_heuristic_intents_which_a_later_run_replaces(kit: Kit, docs: Path) -> None:
     report = kit.add(docs, options=IndexOptions(max_minutes=0.0))
     assert kit.generator.calls == []
