@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from idc_local.status import IndexStatus
 
 STATUS_COLUMNS = ("index", "generation", "files", "skipped", "documents", "chunks", "sentences", "intents", "bytes")
-IN_WORDS = {"chunks": "passages", "intents": "questions", "bytes": "disk"}
-"""What people read where the name of a field is the program's own word."""
 SOURCE_COLUMNS = ("state", "encoding", "size", "path", "reason")
 
 
@@ -68,7 +66,7 @@ def status_item(status: IndexStatus) -> dict[str, Any]:
 def _lines(item: dict[str, Any], screen: Screen, *, verbose: bool) -> Iterator[str]:
     for key in STATUS_COLUMNS:
         value = quantity(item[key], "B") if key == "bytes" else safe(cell(item[key]))
-        yield f"{IN_WORDS.get(key, key):<12}{value}"
+        yield f"{'disk' if key == 'bytes' else key:<12}{value}"
     fingerprint = item["fingerprint"]
     yield f"{'embedder':<12}{safe(cell(fingerprint.get('embedder_name', 'unknown')))}"
     if verbose:

@@ -609,7 +609,7 @@ def test_status_lists_sources_for_verbose() -> None:
     brief = invoke("status").stdout
     assert "docs/pump.md" not in brief
     names = [line.split()[0] for line in brief.splitlines()]
-    assert names[5:] == ["passages", "sentences", "questions", "disk", "embedder"]
+    assert names[5:] == ["chunks", "sentences", "intents", "disk", "embedder"]
     assert brief.endswith("embedder    small\n")
     assert "dimension: 384" in text
     assert "dimension" not in brief
