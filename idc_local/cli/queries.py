@@ -12,6 +12,8 @@ from idc_local.filters import parse_filter
 from idc_local.fingerprint import parse_json
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+MOST_BYTES = 100 << 20
+"""What is read of a file of queries: one without end must end too."""
 _JSON_HINT = 'write one object a line: {"id": "q1", "query": "…"}'
 
 
@@ -42,10 +44,17 @@ def read_queries(file: str) -> list[QueryLine]:
 
 def _read(file: str) -> bytes:
     try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        if file == "-":
+            data = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            with Path(file).open("rb") as stream:
+                data = stream.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{file} cannot be read ({reason})", hint="check the path") from error
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{file} holds more than {MOST_BYTES >> 20} MiB of queries", hint="split it")
+    return data
 
 
 def _rows(data: bytes, name: str) -> Iterator[tuple[int, str]]:

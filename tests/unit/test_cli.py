@@ -339,6 +339,16 @@ def test_queries_as_json_lines_from_standard_input() -> None:
     ]
 
 
+@pytest.mark.parametrize("place", ["/dev/zero", "-"])
+def test_queries_without_end_end(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    monkeypatch.setattr("idc_local.cli.queries.MOST_BYTES", 1 << 20)
+    result = invoke("search", "--queries", place, stdin=b"pump\n" * (1 << 18))
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"error: {place} holds more than 1 MiB of queries. hint: split it\n",
+    )
+
+
 def test_queries_without_any_hit_end_with_1(tmp_path: Path) -> None:
     file = tmp_path / "q.txt"
     file.write_text("nothing\nnothing else\n")
