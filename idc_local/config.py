@@ -23,8 +23,9 @@ STRATEGIES = ("intent", "fixed", "sliding", "coherence", "c99", "paragraph", "re
 OBJECTIVES = ("calibrated", "paper")
 INTENT_SOURCES = ("model", "heuristic", "off")
 INDEX_CONFIG = "config.toml"
-_MOST_BYTES = 1 << 20
 """Name of the settings file inside an index folder."""
+_MOST_BYTES = 1 << 20
+"""Of a settings file."""
 
 MAX_WHOLE = 1_000_000_000
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from idc_local.errors import InputError
 from idc_local.fingerprint import canonical_json, parse_json, sha256_hex
-from idc_local.types import HalfArray, Vectors
+from idc_local.types import HalfArray
 
 BATCH = 2048
 """Vectors that are held back at most before they are written."""
@@ -47,9 +47,9 @@ class EvaluationCache:
         """Known vectors, float16 [d], by key."""
         return {key: self._vectors[key] for key in keys if key in self._vectors}
 
-    def put_vectors(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Keeps vectors, [len(keys), d], as float16."""
-        fresh = dict(zip(keys, vectors.astype(np.float16), strict=True))
+    def put_vectors(self, keys: Sequence[str], vectors: HalfArray) -> None:
+        """Keeps vectors, float16 [len(keys), d]."""
+        fresh = dict(zip(keys, vectors, strict=True))
         self._vectors.update(fresh)
         self._pending.update(fresh)
         if len(self._pending) >= BATCH:

@@ -16,11 +16,11 @@ from idc_local.errors import InputError
 from idc_local.indexing import IndexOptions
 from idc_local.intents import question_budget
 from idc_local.pipeline import Pipeline, PipelinePorts
-from idc_local.ports import DocumentReader, TextGenerator
+from idc_local.ports import STDIN, DocumentReader, TextGenerator
 from idc_local.readers.archives import is_inside
 from idc_local.readers.direct import DirectReader
 from idc_local.readers.kinds import is_archive
-from idc_local.sources import STDIN, Found, Plan, plan_sources, read_file
+from idc_local.sources import Found, Plan, plan_sources, read_file
 from idc_local.types import IndexedDocument, Skip, SourceRecord
 
 SAMPLES = 2

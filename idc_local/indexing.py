@@ -14,12 +14,12 @@ from idc_local.budget import TimeBudget
 from idc_local.errors import InputError
 from idc_local.fingerprint import sha256_hex
 from idc_local.pipeline import ChunkingOptions, Pipeline, PipelinePorts
-from idc_local.ports import DocumentReader, SourceFile
+from idc_local.ports import STDIN, DocumentReader, SourceFile
 from idc_local.readers.archives import is_inside
 from idc_local.readers.direct import DirectReader
 from idc_local.readers.kinds import is_archive
 from idc_local.readers.walk import WalkOptions
-from idc_local.sources import STDIN, Found, plan_sources, read_file
+from idc_local.sources import Found, plan_sources, read_file
 from idc_local.store import Writer
 from idc_local.types import Document, IndexReport, Limits, Skip, SourceRecord
 from idc_local.whereabouts import is_gone
@@ -110,10 +110,11 @@ class IndexRun:
 
     def _moved(self, removed: Sequence[str]) -> list[str]:
         """Known files outside the roots that are no longer there, and whose content this run found at a new place."""
+        fresh, dropped = self._tally.fresh, set(removed)
         return [
             path
             for path, record in self._known.items()
-            if path not in removed and record.document_id in self._tally.fresh and is_gone(record)
+            if record.document_id in fresh and path not in dropped and is_gone(record)
         ]
 
     def _untouched(self, entry: Found) -> bool:

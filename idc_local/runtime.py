@@ -24,7 +24,7 @@ from idc_local.errors import NothingFound, StoreError
 from idc_local.filters import lies_in
 from idc_local.machine import available_threads
 from idc_local.memory import MemoryCache, Silent
-from idc_local.ports import Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
+from idc_local.ports import STDIN, Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
 from idc_local.ranking import RankingWeights
 from idc_local.searching import LazyQueries, QueryModel, Reranker, Searcher
 from idc_local.store import Snapshot
@@ -166,7 +166,7 @@ class Runtime:
         """
         from idc_local.indexing import IndexRun
         from idc_local.readers.isolation import IsolatedReader
-        from idc_local.sources import STDIN, check_roots, read_stdin
+        from idc_local.sources import check_roots, read_stdin
 
         check_roots(roots)
         data = read_stdin(options.walk.max_bytes) if any(str(root) == STDIN for root in roots) else None

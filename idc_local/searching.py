@@ -139,10 +139,12 @@ class Searcher:
         fused = fuse(signals, self._weights, foreign=is_foreign(query.text, self._languages, self._known))
         fused = lift_neighbours(fused, rows, documents, self._weights)
         ids = [self._snapshot.chunk_ids[row] for row in rows]
-        # Told before reranking, which draws scores together.
-        likely = likely_hits(fused[top_k(fused, ids, k)])
-        fused, interactions = self._reranked(parsed.asking, fused, rows, ids)
         order = top_k(fused, ids, k)
+        # Told before reranking, which draws scores together.
+        likely = likely_hits(fused[order])
+        fused, interactions = self._reranked(parsed.asking, fused, rows, ids)
+        if interactions:
+            order = top_k(fused, ids, k)
         chunks = self._snapshot.chunks(rows[order].tolist())
         hits = []
         for rank, (position, chunk) in enumerate(zip(order.tolist(), chunks, strict=True), start=1):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from idc_local.errors import InputError, quote
-from idc_local.ports import DocumentReader, SourceFile
+from idc_local.ports import STDIN, DocumentReader, SourceFile
 from idc_local.readers import MAX_BYTES
 from idc_local.readers.archives import is_inside
 from idc_local.readers.isolation import IsolatedReader
@@ -23,7 +23,6 @@ from idc_local.readers.kinds import is_archive
 from idc_local.readers.walk import Ignored, WalkOptions, walk
 from idc_local.types import Document, Skip, SourceRecord
 
-STDIN = "-"
 ATTEMPTS = 3
 """How often a file is read that changes meanwhile."""
 

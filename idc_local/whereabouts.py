@@ -17,13 +17,12 @@ from typing import Literal
 
 from idc_local.errors import InputError
 from idc_local.filters import SEPARATOR
-from idc_local.ports import Member
+from idc_local.ports import STDIN, Member
 from idc_local.readers import MAX_BYTES
 from idc_local.readers.archives import members_of
 from idc_local.readers.kinds import is_archive
 from idc_local.types import Check, SourceRecord
 
-STDIN = "-"
 _UPDATE = "idc-local index PATH"
 State = Literal["match", "moved", "changed", "gone"]
 STATES: tuple[State, ...] = ("match", "moved", "changed", "gone")
@@ -97,10 +96,8 @@ def is_gone(record: SourceRecord) -> bool:
         return False
     try:
         os.lstat(place.partition(SEPARATOR)[0])
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, FileNotFoundError | NotADirectoryError)
     return False
 
 

@@ -291,19 +291,18 @@ def share_beginnings(fresh: Sequence[_Running]) -> list[_Running]:
     """Sequences in order of their prompts, each without the tokens that one before it has at the same places.
 
     Those are evaluated once, for all that begin with them. The last token stays with its own sequence: what follows
-    is asked after it.
+    is asked after it. All begin at one position.
     """
     ordered = sorted(fresh, key=lambda one: one.pending)
     prompts = [one.pending for one in ordered]
-    begins = [0] * len(ordered)
     for number, one in enumerate(ordered):
-        for before in range(number):
-            alike = min(_alike(prompts[before], prompts[number]), len(prompts[number]) - 1)
-            if begins[before] == begins[number] < alike:
-                ordered[before].followers.append((one.position + alike - begins[number], one.slot))
-                one.position += alike - begins[number]
-                begins[number] = alike
-        one.pending = prompts[number][begins[number] :]
+        start, prompt = one.position, prompts[number]
+        for before, other in zip(ordered[:number], prompts, strict=False):
+            shared = start + min(_alike(other, prompt), len(prompt) - 1)
+            if before.position == one.position < shared:
+                before.followers.append((shared, one.slot))
+                one.position = shared
+        one.pending = prompt[one.position - start :]
     return ordered
 
 

@@ -43,17 +43,21 @@ RETRIEVERS = ("paper", "default", "rerank", "dense", "bm25")
 class Retriever:
     """How chunks are ranked: the weights, and which lists offer candidates.
 
-    plain: the query's own vector and the paper's BM25, in place of the parsed query and the index's BM25. fixed: its
-    weights hold for every language. rerank: the first chunks are weighed anew.
+    plain: the query's own vector and the paper's BM25, in place of the parsed query and the index's BM25. rerank: the
+    first chunks are weighed anew.
     """
 
     name: str
     weights: RankingWeights
     plain: bool = False
-    fixed: bool = True
     from_vectors: bool = True
     from_terms: bool = True
     rerank: bool = False
+
+    @property
+    def heeds_language(self) -> bool:
+        """True for what ``search`` does: published and single signals have the same weights in every language."""
+        return self.from_vectors and not self.plain
 
 
 def build_retriever(name: str, default: RankingWeights) -> Retriever:
@@ -65,8 +69,8 @@ def build_retriever(name: str, default: RankingWeights) -> Retriever:
     plain = replace(default, dense=0.6, lexical=0.4, sentence=0.0, intent=0.0, neighbour=0.0)
     return {
         "paper": Retriever(name, plain, plain=True),
-        "default": Retriever(name, default, fixed=False),
-        "rerank": Retriever(name, default, fixed=False, rerank=True),
+        "default": Retriever(name, default),
+        "rerank": Retriever(name, default, rerank=True),
         "dense": Retriever(name, replace(plain, dense=1.0, lexical=0.0), plain=True, from_terms=False),
         "bm25": Retriever(name, replace(plain, dense=0.0, lexical=1.0), from_vectors=False),
     }[name]
@@ -228,7 +232,7 @@ def _rank(question: int, asked: Asked, index: ChunkIndex, scores: Scores, retrie
         intent=scores.intent[question, rows],
         lexical=lexical[rows],
     )
-    own = fuse(signals, retriever.weights, foreign=asked.foreign[question] and not retriever.fixed)
+    own = fuse(signals, retriever.weights, foreign=asked.foreign[question] and retriever.heeds_language)
     lifted = lift_neighbours(own, rows, index.passages.document[rows], retriever.weights)
     order = _order(lifted, scores.id_rank[rows])
     likely = likely_hits(np.round(lifted[order].astype(np.float64), 6).astype(np.float32))

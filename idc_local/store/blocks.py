@@ -83,7 +83,7 @@ class Sink:
         self.sums = bytearray()
         self.size = 0
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes | memoryview) -> int:
         """Appends ``data``."""
         view = memoryview(data)
         self._file.write(view)

@@ -11,6 +11,7 @@ import numpy as np
 
 from idc_local.errors import StoreCorrupt
 from idc_local.fingerprint import digest
+from idc_local.ports import STDIN
 from idc_local.store import caches, records
 from idc_local.store.blocks import BlockFolder
 from idc_local.store.codec import Json
@@ -38,8 +39,6 @@ from idc_local.types import SourceRecord
 
 SCRUB = "scrub"
 """Set while deleted content may still lie in free pages; survives a kill."""
-STDIN = "-"
-"""Path of what came through standard input."""
 
 
 def publish(folder: Path, db: Database, *, afresh: bool = False) -> int:

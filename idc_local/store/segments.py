@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from idc_local.fingerprint import digest
 from idc_local.store.blocks import BlockFolder, BlockWriter, Sink
-from idc_local.store.codec import decode_json, decode_sentences, expand
+from idc_local.store.codec import decode_json, decode_sentences, expand, view_array
 from idc_local.store.layout import DATABASE, FileEntry, damaged
 from idc_local.store.lexical import SegmentTerms, write_counts
 from idc_local.store.postings import group_postings, merge_counts
-from idc_local.store.records import Edition, read_array, read_part
+from idc_local.store.records import HALVES, Edition, read_array, read_part
 from idc_local.store.schema import Database, Sealing
 from idc_local.store.vectorcache import read_vectors
 from idc_local.store.vectors import CodeFile, VectorFile, write_codes, write_vectors
@@ -90,7 +90,7 @@ def _write_sentence_vectors(truth: Truth, editions: Sequence[Edition], writer: B
         header = {"descr": "<f2", "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(sink, header)
         for edition in editions:
-            own = edition_vectors(truth, edition, lambda part: sink.write(part.tobytes()))
+            own = edition_vectors(truth, edition, lambda part: sink.write(view_array(part, HALVES)))
             intents.append(own.astype(np.float32))
 
     writer.write(SENTENCE_VECTORS, fill)
@@ -109,7 +109,7 @@ def edition_vectors(truth: Truth, edition: Edition, take: Callable[[HalfArray], 
         numbers = _array(truth, edition, name)
         sealing.begin(2 * truth.dimension * numbers.shape[0])
         for part in read_vectors(truth.folder, truth.db, numbers, truth.dimension):
-            sealing.add(part.tobytes())
+            sealing.add(view_array(part, HALVES))
             keep(part)
     if sealing.finish() != read_part(truth.folder, truth.db, edition, "vector_seal"):
         raise damaged(truth.folder / DATABASE, f"vectors of document {edition.document[:8]} do not fit their checksum")

@@ -27,23 +27,23 @@ def _named_right(digest: object, data: object) -> bool:
     return isinstance(data, bytes) and vector_digest(data) == digest
 
 
-def _rows(vectors: Vectors) -> list[bytes]:
-    return [row.tobytes() for row in vectors.astype("<f2", copy=False)]
-
-
 def store_vectors(db: Database, vectors: Vectors) -> IntArray:
     """Numbers, int64 [n], of vectors [n, d], which are kept as float16; new ones are added."""
-    numbers = [_store(db, _rows(part)) for part in slices(vectors)]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *numbers])
+    numbers = [np.zeros(0, dtype=np.int64)]
+    for part in slices(vectors):
+        digests, known = _store(db, part)
+        numbers.append(np.array([known[digest] for digest in digests], dtype=np.int64))
+    return np.concatenate(numbers)
 
 
-def _store(db: Database, rows: Sequence[bytes]) -> IntArray:
+def _store(db: Database, vectors: Vectors) -> tuple[list[bytes], dict[bytes, int]]:
+    """The digest of each vector, and the number of each digest; new vectors are added."""
+    rows = [row.tobytes() for row in vectors.astype("<f2", copy=False)]
     digests = [vector_digest(row) for row in rows]
     known = _numbers(db, digests)
     missing = {digest: row for digest, row in zip(digests, rows, strict=True) if digest not in known}
     db.executemany("INSERT INTO vectors(digest, data) VALUES(?, ?)", missing.items())
-    known |= _numbers(db, missing)
-    return np.array([known[digest] for digest in digests], dtype=np.int64)
+    return digests, known | _numbers(db, missing)
 
 
 def _numbers(db: Database, digests: Iterable[bytes]) -> dict[bytes, int]:
@@ -111,9 +111,8 @@ def drop_unused_vectors(db: Database) -> None:
 
 def put_keys(db: Database, keys: Sequence[str], vectors: Vectors) -> None:
     """Remembers the vector of each key, [len(keys), d], as float16."""
-    store_vectors(db, vectors)
-    rows = _rows(vectors)
-    pairs = ((_key(key), vector_digest(row)) for key, row in zip(keys, rows, strict=True))
+    digests, _ = _store(db, vectors)
+    pairs = zip(map(_key, keys), digests, strict=True)
     db.executemany("INSERT OR REPLACE INTO vector_keys(key, digest) VALUES(?, ?)", pairs)
 
 
