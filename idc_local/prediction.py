@@ -31,7 +31,7 @@ BATCH = 48
 """Most sentences asked about together; a fixed partition of a document, so that a repeated run makes equal batches."""
 MAX_TOKENS = 32
 STOP = "\n"
-GENERATION = 2
+GENERATION = 3
 """Raised whenever the same model and prompt would be sampled differently."""
 DUPLICATE = 0.85
 """Cosine above which two questions are one (the paper's value)."""

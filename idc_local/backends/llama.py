@@ -1,8 +1,9 @@
 """Text generation with llama.cpp: owns ``llama_cpp``, which is imported when first used.
 
-Several prompts are decoded in one batch. They share the evaluated prefix, and those that begin alike share what they
-have in common: such cells in the cache belong to several sequences at once. Sequences that end make room for the next
-requests as soon as there is room for many.
+Two contexts share the work. One evaluates prompts, a batch of them at a time, which then move to the other, where
+many are decoded side by side: there a prompt's tokens would have to look past the cells of all that is being decoded.
+In both the prefix is held once for all, and so is what prompts have in common with those before them. Sequences that
+end make room for the next requests as soon as there is room for many.
 """
 
 from __future__ import annotations
@@ -13,29 +14,32 @@ import weakref
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from idc_local.backends.cells import Cells, Entry
 from idc_local.backends.native import quiet_stderr, yield_while_waiting
 from idc_local.backends.sampling import Sampling, draw
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
 from idc_local.fingerprint import digest
 from idc_local.ports import GenerationRequest, TextGenerator
-from idc_local.types import FloatArray
 
 SLOTS = 48
 """Sequences decoded at once: fewer leave the processor waiting for the weights, more make attention dear."""
 REFILL = 32
-"""Slots that must be free before further prompts are taken in. Prompts evaluated together cost less than one at a time
-beside others that decode, by a fifth with all slots taken at once."""
+"""Slots that must be free before further prompts are taken in."""
 CELLS = 6144
-"""Tokens that the cache holds for prefix and sequences together."""
+"""Tokens held for the prefix and all sequences together."""
+PREFIX = 1536
+"""Most tokens of a prefix."""
 PROMPT = 214
 """Most tokens of a prompt beyond the prefix."""
 BATCH = 512
+"""Most tokens of prompts evaluated together."""
 TAIL = 24
 """Tokens kept at the end of a prompt that must be shortened: the cue that follows the passage."""
 
@@ -60,23 +64,28 @@ def load_generator(
     """Loads a GGUF file that was verified. ``debug`` lets the native code write to stderr."""
     yield_while_waiting()
     with quiet_stderr(enabled=not debug):
-        handles = _open(files, max(1, threads))
-    return LlamaGenerator(handles, files, sampling or Sampling())
+        native = _open(files, max(1, threads))
+    return LlamaGenerator(native, files, sampling or Sampling())
 
 
 @dataclass(frozen=True, slots=True)
-class _Handles:
-    """Native objects: model, context, memory, vocabulary, batch."""
+class _Native:
+    """Native objects: the library, the model, its vocabulary, and the two contexts."""
 
     api: Any
     model: Any
-    context: Any
-    memory: Any
     vocabulary: Any
-    batch: Any
+    prompts: Cells
+    replies: Cells
+
+    def close(self) -> None:
+        """Frees everything."""
+        self.prompts.close()
+        self.replies.close()
+        self.api.llama_model_free(self.model)
 
 
-def _open(files: ModelFiles, threads: int) -> _Handles:
+def _open(files: ModelFiles, threads: int) -> _Native:
     import llama_cpp.llama_cpp as api
 
     api.llama_log_set(_silence(api), ctypes.c_void_p(0))
@@ -84,21 +93,9 @@ def _open(files: ModelFiles, threads: int) -> _Handles:
     model = api.llama_model_load_from_file(os.fsencode(files.main), api.llama_model_default_params())
     if not model:
         raise ModelError(f"{files.main} cannot be loaded by llama.cpp", hint="idc-local models verify")
-    params = api.llama_context_default_params()
-    params.n_ctx = CELLS
-    params.n_batch = params.n_ubatch = BATCH
-    params.n_seq_max = SLOTS + 1
-    params.n_threads = params.n_threads_batch = threads
-    params.kv_unified = True
-    params.no_perf = True
-    context = api.llama_init_from_model(model, params)
-    if not context:
-        api.llama_model_free(model)
-        raise ModelError(f"no memory for {files.name}", hint="close other programs, or use --intents heuristic")
-    vocabulary = api.llama_model_get_vocab(model)
-    return _Handles(
-        api, model, context, api.llama_get_memory(context), vocabulary, api.llama_batch_init(BATCH, 0, SLOTS)
-    )
+    prompts = Cells(api, model, size=PREFIX + BATCH, batch=BATCH, sequences=SLOTS + 1, threads=threads)
+    replies = Cells(api, model, size=CELLS, batch=SLOTS + 1, sequences=SLOTS + 1, threads=threads)
+    return _Native(api, model, api.llama_model_get_vocab(model), prompts, replies)
 
 
 _CALLBACKS: list[Any] = []
@@ -111,47 +108,37 @@ def _silence(api: Any) -> Any:  # noqa: ANN401  (a ctypes module)
     return _CALLBACKS[0]
 
 
-def _close(handles: _Handles) -> None:
-    handles.api.llama_batch_free(handles.batch)
-    handles.api.llama_free(handles.context)
-    handles.api.llama_model_free(handles.model)
-
-
 @dataclass(slots=True)
 class _Running:
-    """A request being decoded: ``pending`` tokens were not evaluated yet, ``position`` is the first one's place.
+    """A request: the tokens of its prompt, then of its reply.
 
-    room: cells of the cache that it may come to hold. followers: other slots whose prompts begin alike, each with the
-    place up to which the cells are theirs as well.
+    position: place of the last token drawn, which was not evaluated yet. room: cells that it may come to hold.
     """
 
     index: int
-    slot: int
-    pending: list[int]
-    position: int
+    prompt: list[int]
     rng: np.random.Generator
-    room: int = 0
-    text: bytearray = field(default_factory=bytearray)
+    room: int
+    slot: int = 0
+    position: int = 0
+    last: int = 0
     drawn: int = 0
-    followers: list[tuple[int, int]] = field(default_factory=list)
-
-    def sharing(self) -> list[int]:
-        """Slots that the first pending token belongs to as well."""
-        return [slot for end, slot in self.followers if self.position < end]
+    text: bytearray = field(default_factory=bytearray)
 
 
 class LlamaGenerator:
     """Completes prompts with one GGUF model. Not to be shared between threads."""
 
-    def __init__(self, handles: _Handles, files: ModelFiles, sampling: Sampling) -> None:
-        self._native = handles
-        self._api = handles.api
+    def __init__(self, native: _Native, files: ModelFiles, sampling: Sampling) -> None:
+        self._native = native
+        self._api = native.api
+        self._prompts, self._replies = native.prompts, native.replies
         self._sampling = sampling
         self._prefix = ""
         self._prefix_length = 0
-        self._words = int(self._api.llama_vocab_n_tokens(handles.vocabulary))
+        self._words = int(self._api.llama_vocab_n_tokens(native.vocabulary))
         self._pieces: dict[int, bytes] = {}
-        self._ending = weakref.finalize(self, _close, handles)
+        self._ending = weakref.finalize(self, native.close)
         self.fingerprint = digest(
             {
                 "files": dict(files.sha256),
@@ -175,32 +162,37 @@ class LlamaGenerator:
         free = list(range(SLOTS, 0, -1))
         try:
             while waiting or running:
-                if len(free) >= min(REFILL, len(waiting)):
-                    running += self._admit(waiting, free, sum(one.room for one in running))
-                for one, token in self._step(running):
+                drawn: list[tuple[_Running, int]] = []
+                if waiting and len(free) >= min(REFILL, len(waiting)):
+                    drawn = self._admit(waiting, free, sum(one.room for one in running))
+                    running += [one for one, _ in drawn]
+                for one, token in drawn or self._step(running):
                     if self._ended(one, token, max_tokens, stop.encode()):
                         texts[one.index] = one.text.decode("utf-8", "ignore").split(stop)[0]
-                        self._api.llama_memory_seq_rm(self._native.memory, one.slot, -1, -1)
+                        self._replies.drop(one.slot)
                         running.remove(one)
                         free.append(one.slot)
         finally:
-            for slot in range(1, SLOTS + 1):
-                self._api.llama_memory_seq_rm(self._native.memory, slot, -1, -1)
+            for sequence in range(1, SLOTS + 1):
+                self._prompts.drop(sequence)
+                self._replies.drop(sequence)
         return texts
 
     def _hold(self, prefix: str) -> None:
-        """Evaluates the prefix as sequence 0, unless it is held already."""
+        """Evaluates the prefix as sequence 0 of both contexts, unless it is held already."""
         if prefix == self._prefix and self._prefix_length:
             return
-        self._api.llama_memory_clear(self._native.memory, True)
         self._prefix_length = 0
+        self._prompts.clear()
+        self._replies.clear()
         tokens = self._tokenise(prefix, special=True)
-        if not 0 < len(tokens) < CELLS // 2:
+        if not 0 < len(tokens) <= PREFIX:
             raise ModelError(f"a prompt of {len(tokens)} tokens cannot be used", hint="shorten the prompt file")
-        holder = _Running(-1, 0, tokens, 0, np.random.default_rng(0))
-        while holder.pending:
-            self._step([holder])
-        self._prefix, self._prefix_length = prefix, holder.position
+        entries = [Entry(token, place, (0,)) for place, token in enumerate(tokens)]
+        for start in range(0, len(entries), BATCH):
+            self._prompts.evaluate(entries[start : start + BATCH])
+        self._prompts.copy(0, self._replies, 0)
+        self._prefix, self._prefix_length = prefix, len(tokens)
 
     def _prepared(self, requests: Sequence[GenerationRequest], max_tokens: int) -> list[_Running]:
         """The requests, without a slot yet."""
@@ -208,58 +200,62 @@ class LlamaGenerator:
         if most <= TAIL:
             raise ModelError(f"{max_tokens} tokens a completion leave no room for a prompt", hint="ask for fewer")
         prompts = [_shortened(self._tokenise(request.prompt, special=False), most) for request in requests]
-        rngs = [np.random.default_rng(request.seed) for request in requests]
         return [
-            _Running(index, 0, tokens, self._prefix_length, rng, room=len(tokens) + max_tokens)
-            for index, (tokens, rng) in enumerate(zip(prompts, rngs, strict=True))
+            _Running(index, prompt, np.random.default_rng(request.seed), len(prompt) + max_tokens)
+            for index, (prompt, request) in enumerate(zip(prompts, requests, strict=True))
         ]
 
-    def _admit(self, waiting: deque[_Running], free: list[int], held: int) -> list[_Running]:
-        """Takes in what is waiting while there are slots for it, and cells beside the ``held`` ones."""
+    def _admit(self, waiting: deque[_Running], free: list[int], held: int) -> list[tuple[_Running, int]]:
+        """Takes in what is waiting while there are slots for it, and cells beside the ``held`` ones.
+
+        Returns each with the first token of its reply.
+        """
         fresh: list[_Running] = []
-        while waiting and free and self._prefix_length + held + waiting[0].room <= CELLS:
-            one = waiting.popleft()
-            one.slot = free.pop()
-            held += one.room
-            self._api.llama_memory_seq_cp(self._native.memory, 0, one.slot, -1, -1)
-            fresh.append(one)
-        return share_beginnings(fresh)
+        while waiting and len(fresh) < len(free) and self._prefix_length + held + waiting[0].room <= CELLS:
+            held += waiting[0].room
+            fresh.append(waiting.popleft())
+        fresh.sort(key=lambda one: one.prompt)
+        drawn: list[tuple[_Running, int]] = []
+        for group in batched_prompts([one.prompt for one in fresh], BATCH):
+            drawn += self._read(fresh[group.start : group.stop], free, drawn[-1][0] if drawn else None)
+        return drawn
+
+    def _read(self, group: Sequence[_Running], free: list[int], before: _Running | None) -> list[tuple[_Running, int]]:
+        """Evaluates prompts together, moves them to slots among what is decoded, and draws a token for each.
+
+        before: the one in a slot whose prompt comes before the first of them.
+        """
+        start = self._prefix_length
+        for number in range(1, len(group) + 1):
+            self._prompts.share(0, number)
+        entries = prompt_entries([one.prompt for one in group], start)
+        self._prompts.evaluate(entries)
+        places = [place for place, entry in enumerate(entries) if entry.final]
+        drawn = [
+            (one, draw(self._prompts.logits(place, self._words), self._sampling, one.rng))
+            for one, place in zip(group, places, strict=True)
+        ]
+        for number, one in enumerate(group, 1):
+            shared = start + (_shared(before.prompt, one.prompt) if before else 0)
+            self._prompts.drop(number, 0, shared)
+            one.slot, one.position = free.pop(), start + len(one.prompt)
+            self._prompts.copy(number, self._replies, one.slot)
+            self._prompts.drop(number)
+            self._replies.share(0, one.slot)
+            if before:
+                self._replies.share(before.slot, one.slot, start, shared)
+            before = one
+        return drawn
 
     def _step(self, running: Sequence[_Running]) -> list[tuple[_Running, int]]:
-        """Evaluates pending tokens of all sequences, as many as fit, and draws a token where none is left pending.
-
-        Sequences come in the order given: what a prompt shares with one before it has to be there first.
-        """
-        batch = self._native.batch
-        filled = 0
-        ready: list[tuple[_Running, int]] = []
+        """Evaluates the last token of every sequence, and draws the next."""
+        self._replies.evaluate([Entry(one.last, one.position, (one.slot,), final=True) for one in running])
         for one in running:
-            taken = one.pending[: BATCH - filled]
-            for token in taken:
-                slots = [one.slot, *one.sharing()]
-                batch.token[filled] = token
-                batch.pos[filled] = one.position
-                batch.n_seq_id[filled] = len(slots)
-                for place, slot in enumerate(slots):
-                    batch.seq_id[filled][place] = slot
-                batch.logits[filled] = 0
-                one.position += 1
-                filled += 1
-            del one.pending[: len(taken)]
-            if taken and not one.pending:
-                batch.logits[filled - 1] = 1
-                ready.append((one, filled - 1))
-        batch.n_tokens = filled
-        failed = self._api.llama_decode(self._native.context, batch)
-        if failed:
-            self._prefix_length = 0
-            raise ModelError(f"llama.cpp could not evaluate a batch (code {failed})", hint="use --intents heuristic")
-        return [(one, self._draw(one, place)) for one, place in ready if one.slot]
-
-    def _draw(self, one: _Running, place: int) -> int:
-        pointer = self._api.llama_get_logits_ith(self._native.context, place)
-        logits: FloatArray = np.ctypeslib.as_array(pointer, shape=(self._words,))
-        return draw(logits, self._sampling, one.rng)
+            one.position += 1
+        return [
+            (one, draw(self._replies.logits(place, self._words), self._sampling, one.rng))
+            for place, one in enumerate(running)
+        ]
 
     def _ended(self, one: _Running, token: int, max_tokens: int, stop: bytes) -> bool:
         """Takes the drawn token in; True when the text is complete."""
@@ -267,7 +263,7 @@ class LlamaGenerator:
             return True
         one.text += self._piece(token)
         one.drawn += 1
-        one.pending.append(token)
+        one.last = token
         return one.drawn >= max_tokens or stop in one.text
 
     def _tokenise(self, text: str, *, special: bool) -> list[int]:
@@ -287,29 +283,44 @@ class LlamaGenerator:
         return self._pieces[token]
 
 
-def share_beginnings(fresh: Sequence[_Running]) -> list[_Running]:
-    """Sequences in order of their prompts, each without the tokens that one before it has at the same places.
+def batched_prompts(prompts: Sequence[Sequence[int]], most: int) -> list[range]:
+    """Runs of prompts that have at most so many tokens together, where each is evaluated whole."""
+    groups: list[range] = []
+    start = held = 0
+    for number, prompt in enumerate(prompts):
+        if number > start and held + len(prompt) > most:
+            groups.append(range(start, number))
+            start, held = number, 0
+        held += len(prompt)
+    return [*groups, range(start, len(prompts))] if prompts else []
 
-    Those are evaluated once, for all that begin with them. The last token stays with its own sequence: what follows
-    is asked after it. All begin at one position.
+
+def prompt_entries(prompts: Sequence[Sequence[int]], start: int) -> list[Entry]:
+    """Prompts in ascending order as sequences 1, 2, … from position ``start`` on, without repetitions.
+
+    What a prompt shares with the one before it is evaluated once, for all that begin with it. The last token of each
+    stays with its own sequence: what follows is asked after it.
     """
-    ordered = sorted(fresh, key=lambda one: one.pending)
-    prompts = [one.pending for one in ordered]
-    for number, one in enumerate(ordered):
-        start, prompt = one.position, prompts[number]
-        for before, other in zip(ordered[:number], prompts, strict=False):
-            shared = start + min(_alike(other, prompt), len(prompt) - 1)
-            if before.position == one.position < shared:
-                before.followers.append((shared, one.slot))
-                one.position = shared
-        one.pending = prompt[one.position - start :]
-    return ordered
+    shared = [0, *(_shared(*pair) for pair in pairwise(prompts))]
+    entries: list[Entry] = []
+    for number, prompt in enumerate(prompts):
+        alike = number + 1
+        owners: dict[int, list[int]] = {}
+        for place in range(len(prompt) - 1, shared[number] - 1, -1):
+            while alike < len(prompts) and min(shared[number + 1 : alike + 1]) > place:
+                alike += 1
+            owners[place] = list(range(number + 1, alike + 1))
+        entries += [
+            Entry(prompt[place], start + place, owners[place], final=place == len(prompt) - 1)
+            for place in range(shared[number], len(prompt))
+        ]
+    return entries
 
 
-def _alike(one: Sequence[int], other: Sequence[int]) -> int:
-    """Tokens that both begin with."""
-    pairs = zip(one, other, strict=False)
-    return next((place for place, (mine, yours) in enumerate(pairs) if mine != yours), min(len(one), len(other)))
+def _shared(before: Sequence[int], prompt: Sequence[int]) -> int:
+    """Tokens that both begin with, but for the last of ``prompt``."""
+    most = min(len(before), len(prompt) - 1)
+    return next((place for place in range(most) if before[place] != prompt[place]), most)
 
 
 def _shortened(tokens: list[int], most: int) -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idc_local.backends.llama import _Running, share_beginnings
+from idc_local.backends.llama import batched_prompts, prompt_entries
 from idc_local.backends.minilm import gelu, load_query_encoder
 from idc_local.backends.pieces import cut_ids, merge_pieces, own_tokens, split_pieces
 from idc_local.backends.sampling import Sampling, candidates, draw
@@ -164,21 +164,33 @@ def test_other_shapes_are_left_to_the_full_library(tmp_path: Path, change: dict[
 TOKENS = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_size=1, max_size=8)
 
 
-@given(prompts=TOKENS)
+@given(prompts=TOKENS.map(sorted))
 def test_what_prompts_begin_alike_with_is_evaluated_once_for_all_of_them(prompts: list[list[int]]) -> None:
-    rng = np.random.default_rng(0)
-    ordered = share_beginnings([_Running(n, n + 1, list(own), 10, rng) for n, own in enumerate(prompts)])
-    held: dict[int, list[int]] = {n + 1: [] for n in range(len(prompts))}
-    evaluated = 0
-    for one in ordered:
-        for token in list(one.pending):
-            for slot in (one.slot, *one.sharing()):
-                # Each sequence gets its tokens one after the other, none twice and none before those it follows.
-                assert len(held[slot]) == one.position - 10
-                held[slot].append(token)
-            one.position += 1
-            evaluated += 1
-    assert held == {n + 1: own for n, own in enumerate(prompts)}
+    held: dict[int, list[int]] = {number: [] for number in range(1, len(prompts) + 1)}
+    final: list[int] = []
+    entries = prompt_entries(prompts, 10)
+    for entry in entries:
+        for sequence in entry.sequences:
+            # Each sequence gets its tokens one after the other, none twice and none before those it follows.
+            assert len(held[sequence]) == entry.position - 10
+            held[sequence].append(entry.token)
+        final += entry.sequences[:1] if entry.final else []
+    assert held == dict(enumerate(prompts, 1))
+    assert final == list(held)
     distinct = {tuple(own[:end]) for own in prompts for end in range(1, len(own) + 1)}
     repeated = len(prompts) - len({tuple(own) for own in prompts})
-    assert evaluated == len(distinct) + repeated
+    assert len(entries) == len(distinct) + repeated
+
+
+@given(prompts=TOKENS, most=st.integers(6, 20))
+def test_prompts_are_evaluated_in_the_fewest_batches_that_keep_their_order(prompts: list[list[int]], most: int) -> None:
+    groups = batched_prompts(prompts, most)
+    sizes = [sum(len(prompts[place]) for place in group) for group in groups]
+    assert [place for group in groups for place in group] == list(range(len(prompts)))
+    assert max(sizes) <= most
+    assert all(size + len(prompts[group.stop]) > most for size, group in zip(sizes[:-1], groups, strict=False))
+
+
+def test_no_prompts_make_no_batch() -> None:
+    assert batched_prompts([], 8) == []
+    assert prompt_entries([], 0) == []
