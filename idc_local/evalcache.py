@@ -18,6 +18,7 @@ import numpy as np
 
 from idc_local.errors import InputError
 from idc_local.fingerprint import canonical_json, parse_json, sha256_hex
+from idc_local.ports import Completion
 from idc_local.types import HalfArray
 
 BATCH = 2048
@@ -40,7 +41,7 @@ class EvaluationCache:
             raise InputError(f"{folder}: no cache can be kept there ({error.strerror})", hint=hint) from error
         self._vectors: dict[str, HalfArray] = {}
         self._pending: dict[str, HalfArray] = {}
-        self._replies: dict[str, tuple[str, ...]] = {}
+        self._replies: dict[str, Completion] = {}
         self._read_parts()
 
     def vectors(self, keys: Sequence[str]) -> Mapping[str, HalfArray]:
@@ -55,17 +56,17 @@ class EvaluationCache:
         if len(self._pending) >= BATCH:
             self.flush()
 
-    def intents(self, keys: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    def intents(self, keys: Sequence[str]) -> Mapping[str, Completion]:
         """Known replies by key."""
         return {key: self._replies[key] for key in keys if key in self._replies}
 
-    def put_intents(self, replies: Mapping[str, Sequence[str]]) -> None:
+    def put_intents(self, replies: Mapping[str, Completion]) -> None:
         """Keeps replies, at once: they are the costliest thing in here."""
         if not replies:
             return
-        fresh = {key: tuple(reply) for key, reply in replies.items()}
-        self._replies.update(fresh)
-        content = canonical_json({key: list(reply) for key, reply in fresh.items()}).encode("utf-8", "surrogatepass")
+        self._replies.update(replies)
+        plain = {key: [reply.text, reply.confidence] for key, reply in replies.items()}
+        content = canonical_json(plain).encode("utf-8", "surrogatepass")
         _replace(self._reply_folder / f"{sha256_hex(content)[:32]}.json", content)
 
     def flush(self) -> None:
@@ -105,9 +106,9 @@ def _vector_part(path: Path) -> Mapping[str, HalfArray]:
         return dict(zip(keys.tolist(), vectors, strict=True))
 
 
-def _reply_part(path: Path) -> Mapping[str, tuple[str, ...]]:
+def _reply_part(path: Path) -> Mapping[str, Completion]:
     replies = parse_json(path.read_bytes().decode("utf-8", "surrogatepass"))
-    return {str(key): tuple(str(line) for line in reply) for key, reply in replies.items()}
+    return {str(key): Completion(str(text), float(confidence)) for key, (text, confidence) in replies.items()}
 
 
 def _replace(target: Path, content: bytes) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from idc_local.intents import plain_question
 from idc_local.types import BlockKind, Document, Sentences, Window
+from idc_local.wording import cleaned, unnumbered
 
 PER_WINDOW = 2
 LONGEST_HEADING = 120
@@ -18,17 +19,6 @@ LEAST_LETTERS = 3
 LONGEST_ACRONYM = 5
 PLAIN_TEXT = "text/plain"
 
-_TAG = re.compile(r"<[^<>]{1,200}>")
-_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_MARKS = re.compile(r"\*+|`+|__|\{#[^}]*\}|¶")
-_SPACES = re.compile(r"\s+")
-_NUMBER = re.compile(
-    r"(?:(?:item|section|chapter|article|part|clause|appendix|annex)\s+[\w.]{1,8}[.:)]?[\s–—-]+"
-    r"|§+\s*[\d.]+\s+|\(?\d{1,3}(?:\.\d{1,3})*[.)]\s*|\d{1,3}(?:\.\d{1,3})+\s+|[IVXLC]{1,6}[.)]\s+|[一二三四五六七八九十百]{1,4}[、.．]\s*|\(?[A-Za-z][.)]\s+)"
-    r"(?=[^\W\d_])",
-    re.IGNORECASE,
-)
-"""A number that only counts; one that nothing but figures or brackets follow is a name, as of a version."""
 _ASKS = re.compile(r"(?:what|how|why|who)\b", re.IGNORECASE)
 _DEFINITION = re.compile(
     r"(?:(?P<article>An?|The)\s+(?=\w)|(?=[A-Z]))(?P<term>[\w-]+(?:\s+[\w-]+){0,3}?)\s+"
@@ -88,8 +78,8 @@ def heading_topic(heading: str, *, guessed: bool = False) -> str:
     >>> heading_topic('1.       <a id="x"></a>DEFINITIONS'), heading_topic("WHEREAS", guessed=True)
     ('DEFINITIONS', '')
     """
-    bare = _cleaned(heading).rstrip(" :.,;–—-").lstrip(" –—-")
-    title = _NUMBER.sub("", bare, count=1) if _NUMBER.match(bare) else bare
+    bare = cleaned(heading).rstrip(" :.,;–—-").lstrip(" –—-")
+    title = unnumbered(bare)
     if len(title) > LONGEST_HEADING or sum(char.isalpha() for char in title) < _least_letters(title):
         return ""
     lone = title == bare and " " not in title and title.isupper() and title.isascii()
@@ -128,7 +118,7 @@ def _in_a_sentence(topic: str) -> str:
 def _definition_questions(document: Document, sentences: Sentences, window: Window) -> list[str]:
     found = []
     for place in range(window.first, window.last):
-        text = _cleaned(document.text[int(sentences.starts[place]) : int(sentences.ends[place])])
+        text = cleaned(document.text[int(sentences.starts[place]) : int(sentences.ends[place])])
         match = _DEFINITION.match(text)
         if match and _is_term(match["term"]):
             article = f"{match['article'].lower()} " if match["article"] else ""
@@ -141,8 +131,3 @@ def _is_term(term: str) -> bool:
     if {words[0].lower(), words[-1].lower()} & _NO_TERM or not any(char.isalpha() for char in term):
         return False
     return not (len(words) == 1 and term.isupper() and len(term) > LONGEST_ACRONYM)
-
-
-def _cleaned(text: str) -> str:
-    """Text on one line without tags, links, emphasis and anchors."""
-    return _SPACES.sub(" ", _MARKS.sub("", _LINK.sub(r"\1", _TAG.sub("", text)))).strip()

@@ -15,6 +15,7 @@ import numpy as np
 
 from idc_local.fingerprint import digest
 from idc_local.types import BlockKind, Document, Sentences, Structure, Vectors, Window
+from idc_local.wording import cleaned, plain_sentence, unnumbered
 
 WINDOW_CHARS = 700
 MIN_WINDOW_CHARS = 200
@@ -23,9 +24,11 @@ MIN_LETTERS = 40
 """A window with fewer letters (a rule, a page number) answers no question."""
 MIN_SENTENCE_LETTERS = 25
 """A sentence with fewer is not asked about."""
+MIN_LETTER_SHARE = 0.6
+"""Share of letters in a sentence's ink below which it is a line of figures, or of a table of contents."""
 
-ASKED_PER_QUESTION = 1.6
-"""Sentences asked about for each question of the budget: somewhat over half of the questions pass the filters."""
+ASKED_PER_QUESTION = 2.6
+"""Sentences asked about for each question of the budget: about half of the questions pass the filters."""
 PASSAGE = "{passage}"
 EXAMPLE = "Question:"
 MAX_QUESTION_CHARS = 200
@@ -155,7 +158,7 @@ def choose_sources(
     wanted = math.ceil(ASKED_PER_QUESTION * question_budget(len(sentences)))
     ranked = [_ranked(document, sentences, window, vectors) for window in windows]
     chosen: list[Source] = []
-    for turn in range(MAX_WINDOW_SENTENCES):
+    for turn in range(max(map(len, ranked), default=0)):
         for number in _spread([window.key for window in windows]):
             if turn < len(ranked[number]) and len(chosen) < wanted:
                 chosen.append(Source(number, ranked[number][turn]))
@@ -185,7 +188,9 @@ def _askable(document: Document, sentences: Sentences, place: int) -> bool:
     block = document.blocks[int(sentences.block[place])] if document.blocks else None
     if block is not None and block.kind in (BlockKind.HEADING, BlockKind.CODE, BlockKind.TABLE):
         return False
-    return _letters(_text(document, sentences, place)) >= MIN_SENTENCE_LETTERS
+    text = _text(document, sentences, place)
+    letters = _letters(text)
+    return letters >= MIN_SENTENCE_LETTERS and letters >= MIN_LETTER_SHARE * len(text.replace(" ", ""))
 
 
 def _text(document: Document, sentences: Sentences, place: int) -> str:
@@ -197,11 +202,12 @@ def source_prompt(document: Document, sentences: Sentences, source: int, prompt:
 
     A sentence that begins with a word which refers back is given with the end of the one before it.
     """
-    headings = " > ".join(heading_path(document, sentences, source)[-2:])[:MAX_HEADING_CHARS]
-    text = _text(document, sentences, source)[:MAX_PASSAGE_CHARS]
+    path = (unnumbered(cleaned(heading)) for heading in heading_path(document, sentences, source)[-2:])
+    headings = " > ".join(path)[:MAX_HEADING_CHARS]
+    text = plain_sentence(_text(document, sentences, source))[:MAX_PASSAGE_CHARS]
     same_block = source > 0 and sentences.block[source] == sentences.block[source - 1]
     if same_block and _REFERS_BACK.match(text):
-        text = f"{_text(document, sentences, source - 1)[-MAX_CONTEXT_CHARS:]} {text}"
+        text = f"{plain_sentence(_text(document, sentences, source - 1))[-MAX_CONTEXT_CHARS:]} {text}"
     return f"{f' ({headings})' if headings else ''}: {text}{prompt.suffix}"
 
 

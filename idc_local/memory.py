@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from idc_local.ports import Completion
 from idc_local.types import HalfArray
 
 
@@ -28,7 +29,7 @@ class MemoryCache:
 
     def __init__(self) -> None:
         self._vectors: dict[str, HalfArray] = {}
-        self._intents: dict[str, tuple[str, ...]] = {}
+        self._intents: dict[str, Completion] = {}
 
     def vectors(self, keys: Sequence[str]) -> Mapping[str, HalfArray]:
         """Known vectors by key."""
@@ -38,10 +39,10 @@ class MemoryCache:
         """Keeps vectors."""
         self._vectors.update(zip(keys, vectors, strict=True))
 
-    def intents(self, keys: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    def intents(self, keys: Sequence[str]) -> Mapping[str, Completion]:
         """Known replies by key."""
         return {key: self._intents[key] for key in keys if key in self._intents}
 
-    def put_intents(self, replies: Mapping[str, Sequence[str]]) -> None:
+    def put_intents(self, replies: Mapping[str, Completion]) -> None:
         """Keeps replies."""
-        self._intents.update({key: tuple(reply) for key, reply in replies.items()})
+        self._intents.update(replies)

@@ -66,6 +66,14 @@ class GenerationRequest:
     seed: int
 
 
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model wrote. confidence: mean natural logarithm of its tokens' probabilities, the end's among them."""
+
+    text: str
+    confidence: float
+
+
 class TextGenerator(Protocol):
     """Completes prompts with a local language model."""
 
@@ -74,11 +82,13 @@ class TextGenerator(Protocol):
         """Names the model file and everything that changes its output."""
         ...
 
-    def generate(self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str) -> list[str]:
+    def generate(
+        self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str
+    ) -> list[Completion]:
         """Completions of ``prefix + request.prompt`` in the order of ``requests``.
 
         The prefix is evaluated once and shared. Each text ends before ``stop``, at the model's end token or
-        after ``max_tokens``. Same prefix, requests and seeds give the same texts.
+        after ``max_tokens``. Same prefix, requests and seeds give the same completions.
         """
         ...
 

@@ -14,18 +14,19 @@ from typing import Protocol
 import numpy as np
 
 from idc_local.fingerprint import digest
+from idc_local.grounding import GROUNDED, LANGUAGES, grounded_share, open_terms
 from idc_local.heuristics import heuristic_intents
 from idc_local.intents import (
-    Prompt,
     choose_sources,
+    heading_path,
     parse_prompt,
     parse_reply,
     plan_windows,
     question_budget,
     source_prompt,
 )
-from idc_local.ports import GenerationRequest, Progress, TextGenerator
-from idc_local.types import Document, FloatArray, IntArray, Intent, Sentences, Span, Vectors, Window
+from idc_local.ports import Completion, GenerationRequest, Progress, TextGenerator
+from idc_local.types import BoolArray, Document, FloatArray, IntArray, Intent, Sentences, Span, Vectors, Window
 
 BATCH = 48
 """Most sentences asked about together; a fixed partition of a document, so that a repeated run makes equal batches."""
@@ -35,16 +36,19 @@ GENERATION = 3
 """Raised whenever the same model and prompt would be sampled differently."""
 DUPLICATE = 0.85
 """Cosine above which two questions are one (the paper's value)."""
+OPEN_WEIGHT, CONFIDENCE_WEIGHT = 0.1, 0.33
+"""What a word left for the answer, and the model's confidence, are worth beside the cosine of question and sentence,
+when the best are kept: each counts about as much for two questions of a document."""
 
 
 class IntentCache(Protocol):
     """Keeps a generator's replies by the key of passage, model and prompt."""
 
-    def intents(self, keys: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    def intents(self, keys: Sequence[str]) -> Mapping[str, Completion]:
         """Known replies by key."""
         ...
 
-    def put_intents(self, replies: Mapping[str, Sequence[str]]) -> None:
+    def put_intents(self, replies: Mapping[str, Completion]) -> None:
         """Keeps replies, at once."""
         ...
 
@@ -100,11 +104,15 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class _Questions:
-    """Questions before the filters: text, number of the window and sentence (-1: not known) that each came from."""
+    """Questions before the filters: text, number of the window and sentence (-1: not known) that each came from.
+
+    confidences: of the model in each.
+    """
 
     texts: list[str]
     windows: list[int]
     sentences: list[int]
+    confidences: list[float]
     origin: str
     generated: int = 0
     cached: int = 0
@@ -142,7 +150,7 @@ def _ask(request: PredictionRequest, ports: PredictionPorts, windows: Sequence[W
     pairs = heuristic_intents(request.document, request.sentences, windows, request.language)
     pairs = pairs[: question_budget(len(request.sentences))]
     numbers = [number for number, _ in pairs]
-    return _Questions([text for _, text in pairs], numbers, [-1] * len(pairs), "heuristic")
+    return _Questions([text for _, text in pairs], numbers, [-1] * len(pairs), [0.0] * len(pairs), "heuristic")
 
 
 def _generate(
@@ -161,15 +169,20 @@ def _generate(
     for batch in _batches(len(chosen)):
         missing = {keys[place]: asked[place] for place in batch if keys[place] not in known}
         if missing:
-            fresh = _complete(generator(), prompt, missing)
+            fresh = _complete(generator(), prompt.prefix, missing)
             ports.cache.put_intents(fresh)
             known.update(fresh)
         ports.progress.advance(0, f"{batch.stop}/{len(chosen)} sentences asked about")
-    found = [(text, source) for key, source in zip(keys, chosen, strict=True) for text in known[key]]
+    found = [
+        (text, source, known[key].confidence)
+        for key, source in zip(keys, chosen, strict=True)
+        for text in parse_reply(known[key].text, prompt.examples)
+    ]
     return _Questions(
-        texts=[text for text, _ in found],
-        windows=[source.window for _, source in found],
-        sentences=[source.sentence for _, source in found],
+        texts=[text for text, _, _ in found],
+        windows=[source.window for _, source, _ in found],
+        sentences=[source.sentence for _, source, _ in found],
+        confidences=[confidence for _, _, confidence in found],
         origin="model",
         generated=len(chosen) - cached,
         cached=cached,
@@ -183,25 +196,27 @@ def _batches(count: int) -> Iterator[range]:
         yield range(place * count // number, (place + 1) * count // number)
 
 
-def _complete(generator: TextGenerator, prompt: Prompt, asked: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Parsed replies by key. The seed comes from the key, so that a sentence always gets the same question."""
+def _complete(generator: TextGenerator, prefix: str, asked: Mapping[str, str]) -> dict[str, Completion]:
+    """Replies by key. The seed comes from the key, so that a sentence always gets the same question."""
     requests = [GenerationRequest(text, int(key[:8], 16) & 0x7FFFFFFF) for key, text in asked.items()]
-    replies = generator.generate(prompt.prefix, requests, max_tokens=MAX_TOKENS, stop=STOP)
-    return {key: parse_reply(reply, prompt.examples) for key, reply in zip(asked, replies, strict=True)}
+    return dict(zip(asked, generator.generate(prefix, requests, max_tokens=MAX_TOKENS, stop=STOP), strict=True))
 
 
 def _filtered(
     request: PredictionRequest, questions: _Questions, windows: Sequence[Window], vectors: FloatArray
 ) -> Predicted:
-    """Questions that lead back to their own window, without duplicates, the best of them within the budget."""
+    """Questions that stand on their window and lead back to it, without duplicates, the best of them in the budget."""
     own = np.array(questions.windows, dtype=np.int64)
     evidence, scores = _evidence(request.sentence_vectors, questions, windows, vectors)
     nearest = _nearest_windows(request.sentence_vectors, windows, vectors)
+    grounded, merits = _grounded(request, questions, windows, evidence, scores)
     dropped: Counter[str] = Counter()
     kept: list[int] = []
-    for place in np.lexsort((np.arange(len(scores)), -scores)).tolist():
+    for place in np.lexsort((np.arange(len(merits)), -merits)).tolist():
         if nearest[place] != own[place]:
             dropped["round trip"] += 1
+        elif not grounded[place]:
+            dropped["not in the text"] += 1
         elif kept and float((vectors[kept] @ vectors[place]).max()) > DUPLICATE:
             dropped["duplicate"] += 1
         elif len(kept) >= question_budget(len(request.sentences)):
@@ -239,6 +254,28 @@ def _evidence(
         window = windows[questions.windows[place]]
         evidence[place] = window.first + np.argmax(sentence_vectors[window.first : window.last] @ vectors[place])
     return evidence, np.einsum("md,md->m", sentence_vectors[evidence], vectors)
+
+
+def _grounded(
+    request: PredictionRequest,
+    questions: _Questions,
+    windows: Sequence[Window],
+    evidence: IntArray,
+    scores: FloatArray,
+) -> tuple[BoolArray, FloatArray]:
+    """Whether each question stands on its window under its headings, bool [m], and what each is worth, float32 [m]."""
+    sure = scores + np.float32(CONFIDENCE_WEIGHT) * np.array(questions.confidences, dtype=np.float32)
+    if questions.origin != "model" or request.language not in LANGUAGES:
+        return np.ones(len(questions.texts), dtype=np.bool_), sure
+    document, language = request.document, request.language
+    grounded, left = [], []
+    for text, number, place in zip(questions.texts, questions.windows, evidence.tolist(), strict=True):
+        window, sentence = windows[number], _span(request.sentences, place)
+        headings = " ".join(heading_path(document, request.sentences, place))
+        passage = f"{headings}\n{document.text[window.start : window.end]}"
+        grounded.append(grounded_share(text, passage, language) >= GROUNDED)
+        left.append(open_terms(text, document.text[sentence.start : sentence.end], language))
+    return np.array(grounded, dtype=np.bool_), sure + np.float32(OPEN_WEIGHT) * np.array(left, dtype=np.float32)
 
 
 def _ranges(windows: Sequence[Window]) -> IntArray:

@@ -369,7 +369,7 @@ class Runtime:
     def _complete(self, prompt: str) -> str:
         generator = self._generator(self._files(GENERATOR, self.settings.generator))
         # A shared prefix must hold a token, and some models begin a text with none of their own.
-        return generator.generate(prompt[:1], [GenerationRequest(prompt[1:], 0)], max_tokens=16, stop="\n")[0]
+        return generator.generate(prompt[:1], [GenerationRequest(prompt[1:], 0)], max_tokens=16, stop="\n")[0].text
 
 
 def intent_prompt() -> str:

@@ -98,7 +98,8 @@ def intents(bench: Bench) -> Result:
 
     def batched() -> None:
         requests = [GenerationRequest(prompt, seed) for seed, prompt in seeded("batched")]
-        replies["batched"].append(own.generate(asked.prefix, requests, max_tokens=MAX_TOKENS, stop=STOP))
+        found = own.generate(asked.prefix, requests, max_tokens=MAX_TOKENS, stop=STOP)
+        replies["batched"].append([reply.text for reply in found])
 
     def loop(name: str) -> None:
         settings = {

@@ -19,7 +19,7 @@ from idc_local.evaluating import open_preparation
 from idc_local.evaluation.grid import EvaluationOptions
 from idc_local.evaluation.prepare import PreparedSet, prepare_set
 from idc_local.memory import MemoryCache
-from idc_local.ports import Embedder, GenerationRequest, TextGenerator, TokenCounter
+from idc_local.ports import Completion, Embedder, GenerationRequest, TextGenerator, TokenCounter
 from idc_local.runtime import Runtime
 from tests.fakes import HashEmbedder, WordCounter
 
@@ -37,14 +37,16 @@ class AskingGenerator:
 
     fingerprint = "asking-generator"
 
-    def generate(self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str) -> list[str]:
+    def generate(
+        self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str
+    ) -> list[Completion]:
         """One reply a request."""
-        return [self._reply(request.prompt) for request in requests]
+        return [Completion(self._reply(request.prompt), -0.5) for request in requests]
 
     def _reply(self, prompt: str) -> str:
         parts = re.findall(r"handbook of (\w+) has a chapter on the (\w+)", prompt)
         return "\n".join(
-            f"- How long does the {part} of {topic} last in use?\n- Who knows the {part} of these {topic}?"
+            f"- How long does the {part} of {topic} last in use?\n- Who made the {part} of the {topic}?"
             for topic, part in parts
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from idc_local.ports import GenerationRequest
+from idc_local.ports import Completion, GenerationRequest
 from idc_local.types import FloatArray, IntArray
 
 _WORD = re.compile(r"[㐀-鿿]|\w+|[^\w\s]")
@@ -76,10 +76,12 @@ class ScriptedGenerator:
         self.calls: list[str] = []
         self._replies = dict(replies or {})
 
-    def generate(self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str) -> list[str]:
+    def generate(
+        self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str
+    ) -> list[Completion]:
         """One reply a request: two questions, one a line."""
         self.calls.extend(request.prompt for request in requests)
-        return [self._reply(request.prompt) for request in requests]
+        return [Completion(self._reply(request.prompt), -0.5) for request in requests]
 
     def _reply(self, prompt: str) -> str:
         for part, reply in self._replies.items():

@@ -16,7 +16,7 @@ from idc_local.forecasting import Forecast, forecast
 from idc_local.indexing import IndexOptions, IndexRun
 from idc_local.memory import MemoryCache, Silent
 from idc_local.pipeline import PipelinePorts
-from idc_local.ports import DocumentReader
+from idc_local.ports import Completion, DocumentReader
 from idc_local.prediction import IntentCache
 from idc_local.ranking import RankingWeights
 from idc_local.runtime import intent_prompt
@@ -88,11 +88,11 @@ class LoggedCache:
         self._writer = writer
         self._log = log
 
-    def intents(self, keys: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    def intents(self, keys: Sequence[str]) -> Mapping[str, Completion]:
         """Known replies."""
         return self._writer.intents(keys)
 
-    def put_intents(self, replies: Mapping[str, Sequence[str]]) -> None:
+    def put_intents(self, replies: Mapping[str, Completion]) -> None:
         """Keeps replies."""
         time.sleep(0.02)
         self._writer.put_intents(replies)

@@ -22,11 +22,12 @@ import numpy as np
 
 from idc_local.backends.cells import Cells, Entry
 from idc_local.backends.native import quiet_stderr, yield_while_waiting
-from idc_local.backends.sampling import Sampling, draw
+from idc_local.backends.sampling import Sampling, draw, log_probability
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
 from idc_local.fingerprint import digest
-from idc_local.ports import GenerationRequest, TextGenerator
+from idc_local.ports import Completion, GenerationRequest, TextGenerator
+from idc_local.types import FloatArray
 
 SLOTS = 48
 """Sequences decoded at once: fewer leave the processor waiting for the weights, more make attention dear."""
@@ -113,6 +114,7 @@ class _Running:
     """A request: the tokens of its prompt, then of its reply.
 
     position: place of the last token drawn, which was not evaluated yet. room: cells that it may come to hold.
+    certainty: sum of the logarithms of the probabilities of all tokens drawn.
     """
 
     index: int
@@ -123,6 +125,7 @@ class _Running:
     position: int = 0
     last: int = 0
     drawn: int = 0
+    certainty: float = 0.0
     text: bytearray = field(default_factory=bytearray)
 
 
@@ -151,11 +154,13 @@ class LlamaGenerator:
         """Frees the model; it cannot be used afterwards."""
         self._ending()
 
-    def generate(self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str) -> list[str]:
+    def generate(
+        self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str
+    ) -> list[Completion]:
         """Completions of ``prefix + request.prompt``, each cut before ``stop``."""
-        texts = [""] * len(requests)
+        completions = [Completion("", 0.0)] * len(requests)
         if not requests:
-            return texts
+            return completions
         self._hold(prefix)
         waiting = deque(self._prepared(requests, max_tokens))
         running: list[_Running] = []
@@ -168,7 +173,8 @@ class LlamaGenerator:
                     running += [one for one, _ in drawn]
                 for one, token in drawn or self._step(running):
                     if self._ended(one, token, max_tokens, stop.encode()):
-                        texts[one.index] = one.text.decode("utf-8", "ignore").split(stop)[0]
+                        text = one.text.decode("utf-8", "ignore").split(stop)[0]
+                        completions[one.index] = Completion(text, one.certainty / one.drawn)
                         self._replies.drop(one.slot)
                         running.remove(one)
                         free.append(one.slot)
@@ -176,7 +182,7 @@ class LlamaGenerator:
             for sequence in range(1, SLOTS + 1):
                 self._prompts.drop(sequence)
                 self._replies.drop(sequence)
-        return texts
+        return completions
 
     def _hold(self, prefix: str) -> None:
         """Evaluates the prefix as sequence 0 of both contexts, unless it is held already."""
@@ -232,7 +238,7 @@ class LlamaGenerator:
         self._prompts.evaluate(entries)
         places = [place for place, entry in enumerate(entries) if entry.final]
         drawn = [
-            (one, draw(self._prompts.logits(place, self._words), self._sampling, one.rng))
+            (one, self._draw(one, self._prompts.logits(place, self._words)))
             for one, place in zip(group, places, strict=True)
         ]
         for number, one in enumerate(group, 1):
@@ -252,17 +258,19 @@ class LlamaGenerator:
         self._replies.evaluate([Entry(one.last, one.position, (one.slot,), final=True) for one in running])
         for one in running:
             one.position += 1
-        return [
-            (one, draw(self._replies.logits(place, self._words), self._sampling, one.rng))
-            for place, one in enumerate(running)
-        ]
+        return [(one, self._draw(one, self._replies.logits(place, self._words))) for place, one in enumerate(running)]
+
+    def _draw(self, one: _Running, logits: FloatArray) -> int:
+        token = draw(logits, self._sampling, one.rng)
+        one.drawn += 1
+        one.certainty += log_probability(logits, token)
+        return token
 
     def _ended(self, one: _Running, token: int, max_tokens: int, stop: bytes) -> bool:
         """Takes the drawn token in; True when the text is complete."""
         if self._api.llama_vocab_is_eog(self._native.vocabulary, token):
             return True
         one.text += self._piece(token)
-        one.drawn += 1
         one.last = token
         return one.drawn >= max_tokens or stop in one.text
 

@@ -18,7 +18,7 @@ class Sampling:
     al. 2020), min_p those with at least that share of the likeliest one's probability (Nguyen et al. 2024).
     """
 
-    temperature: float = 0.7
+    temperature: float = 0.3
     top_k: int = 40
     top_p: float = 0.95
     min_p: float = 0.05
@@ -43,3 +43,9 @@ def candidates(logits: FloatArray, settings: Sampling) -> tuple[npt.NDArray[np.i
     before = np.cumsum(shares) - shares
     kept = (before < settings.top_p) & (shares >= settings.min_p * shares[0])
     return tokens[kept], shares[kept]
+
+
+def log_probability(logits: FloatArray, token: int) -> float:
+    """Natural logarithm of a token's probability among all, as the model has it (temperature 1)."""
+    highest = logits.max()
+    return float(logits[token] - highest - np.log(np.exp(logits - highest).sum()))

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from idc_local.ports import Completion
 from idc_local.store.codec import Json, decode_json, decode_text, encode_json, encode_text, fields_of
 from idc_local.store.schema import Database, batches, check_seal, marks, seal, sealed
 from idc_local.types import SourceRecord
 
 
-def put_intents(db: Database, replies: Mapping[str, Sequence[str]]) -> None:
+def put_intents(db: Database, replies: Mapping[str, Completion]) -> None:
     """Remembers the generator's replies by key."""
-    rows = ((key, encode_json(list(reply))) for key, reply in replies.items())
+    rows = ((key, encode_json([reply.text, reply.confidence])) for key, reply in replies.items())
     db.executemany(
         """INSERT INTO intents(key, data, seal) VALUES(?, ?, ?)
            ON CONFLICT(key) DO UPDATE SET data = excluded.data, seal = excluded.seal""",
@@ -23,14 +24,15 @@ def put_intents(db: Database, replies: Mapping[str, Sequence[str]]) -> None:
     )
 
 
-def read_intents(db: Database, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def read_intents(db: Database, keys: Sequence[str]) -> dict[str, Completion]:
     """Replies of the keys that are known and whose values are what was stored."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, Completion] = {}
     for batch in batches(dict.fromkeys(keys)):
         query = f"SELECT key, data, seal FROM intents WHERE key IN ({marks(batch)})"
         for key, data, own in db.execute(query, batch):
             if sealed(own, key.encode(), data):
-                found[key] = tuple(decode_json(data))
+                text, confidence = decode_json(data)
+                found[key] = Completion(text, confidence)
     return found
 
 

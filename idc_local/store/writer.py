@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from idc_local.errors import StoreMismatch, quote
+from idc_local.ports import Completion
 from idc_local.store import caches, records, vectorcache
 from idc_local.store.layout import DATABASE, make_folder, os_errors
 from idc_local.store.lock import WriterLock
@@ -137,12 +138,12 @@ class Writer:
                 self._check_dimension(vectors.shape[1])
                 vectorcache.put_keys(self._db, keys, vectors)
 
-    def intents(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    def intents(self, keys: Sequence[str]) -> dict[str, Completion]:
         """Cached replies of the generator of the keys that are known."""
         with sql_errors(self._folder):
             return caches.read_intents(self._db, keys)
 
-    def put_intents(self, replies: Mapping[str, Sequence[str]]) -> None:
+    def put_intents(self, replies: Mapping[str, Completion]) -> None:
         """Caches replies of the generator; committed on return."""
         with self._transaction():
             caches.put_intents(self._db, replies)

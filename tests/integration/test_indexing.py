@@ -21,7 +21,7 @@ from idc_local.errors import InputError, StoreMismatch
 from idc_local.indexing import IndexOptions
 from idc_local.memory import Silent
 from idc_local.pipeline import PipelinePorts
-from idc_local.ports import GenerationRequest
+from idc_local.ports import Completion, GenerationRequest
 from idc_local.prediction import IntentCache
 from idc_local.store import Snapshot, Writer, verify
 from tests.fakes import HashEmbedder, ScriptedGenerator
@@ -335,7 +335,7 @@ class SlowKit(Kit):
         class Slow(ScriptedGenerator):
             def generate(
                 self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str
-            ) -> list[str]:
+            ) -> list[Completion]:
                 kit.now += 60.0
                 kit.asked += tuple(
                     {word for request in requests for word in re.findall(r"The (\w+) has", request.prompt)}

@@ -27,6 +27,7 @@ import numpy as np
 import pytest
 
 from idc_local.errors import IdcError, NothingFound, StoreError, StoreLocked
+from idc_local.ports import Completion
 from idc_local.store import Snapshot, Writer, compact, export_index, forget, import_index, verify
 from tests.store_documents import FINGERPRINT, MEMORY, make_indexed, make_source, vector, vectors, visible
 
@@ -49,7 +50,7 @@ def place() -> Iterator[Path]:
 def put(writer: Writer, number: int, recipe: str = "recipe") -> None:
     indexed = make_indexed(TEXTS[number], f"{number}.txt", recipe=recipe)
     writer.put_vectors([f"key {number}"], vectors([TEXTS[number]]))
-    writer.put_intents({f"key {number}": [f"Question {number}?"]})
+    writer.put_intents({f"key {number}": Completion(f"Question {number}?", -0.5)})
     writer.put_document(indexed)
     writer.put_source(make_source(indexed))
 

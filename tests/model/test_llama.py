@@ -17,7 +17,7 @@ from idc_local.backends.trial import try_generator
 from idc_local.catalogue import Catalogue, ModelFiles
 from idc_local.errors import ModelError
 from idc_local.machine import multiplies_bfloat16
-from idc_local.ports import GenerationRequest, TextGenerator
+from idc_local.ports import Completion, GenerationRequest, TextGenerator
 
 pytestmark = pytest.mark.model
 
@@ -57,11 +57,12 @@ def generator(files: ModelFiles) -> Iterator[LlamaGenerator]:
 
 
 @pytest.fixture(scope="module")
-def texts(generator: LlamaGenerator) -> list[str]:
+def replies(generator: LlamaGenerator) -> list[Completion]:
     return generator.generate(PREFIX, requests(ASKED), max_tokens=16, stop="\n")
 
 
-def test_more_requests_than_slots_are_all_answered_in_order(texts: list[str]) -> None:
+def test_more_requests_than_slots_are_all_answered_in_order(replies: list[Completion]) -> None:
+    texts = [reply.text for reply in replies]
     assert len(texts) == len(ASKED) > SLOTS
     assert all(text.strip() and "\n" not in text for text in texts)
     hits = sum(
@@ -71,11 +72,13 @@ def test_more_requests_than_slots_are_all_answered_in_order(texts: list[str]) ->
     assert hits >= 42
 
 
-def test_same_requests_give_the_same_texts(generator: LlamaGenerator, texts: list[str], files: ModelFiles) -> None:
+def test_same_requests_give_the_same_replies(
+    generator: LlamaGenerator, replies: list[Completion], files: ModelFiles
+) -> None:
     generator.generate("Something else: ", requests(PASSAGES[:2]), max_tokens=4, stop="\n")
-    assert generator.generate(PREFIX, requests(ASKED), max_tokens=16, stop="\n") == texts
+    assert generator.generate(PREFIX, requests(ASKED), max_tokens=16, stop="\n") == replies
     fresh = load_generator(files, 2)
-    assert fresh.generate(PREFIX, requests(ASKED), max_tokens=16, stop="\n") == texts
+    assert fresh.generate(PREFIX, requests(ASKED), max_tokens=16, stop="\n") == replies
     assert fresh.fingerprint == generator.fingerprint
 
 
@@ -97,7 +100,7 @@ def test_seed_changes_the_text_and_temperature_zero_does_not_use_it(files: Model
     def found(generator: TextGenerator) -> set[str]:
         # one request a call: the kernels round by a row's place in the batch
         asked = [GenerationRequest(f"{PASSAGES[3]}\nQuestion:", seed) for seed in range(4)]
-        return {generator.generate(PREFIX, [one], max_tokens=8, stop="\n")[0] for one in asked}
+        return {generator.generate(PREFIX, [one], max_tokens=8, stop="\n")[0].text for one in asked}
 
     warm = load_generator(files, 2, sampling=Sampling(temperature=1.5, top_k=100, top_p=1.0, min_p=0.0))
     cold = load_generator(files, 2, sampling=Sampling(temperature=0.0))
@@ -116,16 +119,28 @@ def test_greedy_text_is_that_of_the_librarys_own_loop(files: ModelFiles) -> None
 
     prompt = f"{PASSAGES[0]}\nQuestion:"
     found = ours.generate(PREFIX, [GenerationRequest(prompt, 0)], max_tokens=12, stop="\n")
-    assert found == [own(prompt)]
+    assert [reply.text for reply in found] == [own(prompt)]
     # Kernels round by a row's place in the batch, so one of several may turn out otherwise.
     alike = [f"(Pumps > Care): {PASSAGES[0]} {text}\nQuestion:" for text in (*PASSAGES[1:6], *PASSAGES[1:3])]
-    texts = ours.generate(PREFIX, [GenerationRequest(text, 0) for text in alike], max_tokens=12, stop="\n")
-    assert sum(text == own(prompt) for text, prompt in zip(texts, alike, strict=True)) >= len(alike) - 1
+    replies = ours.generate(PREFIX, [GenerationRequest(text, 0) for text in alike], max_tokens=12, stop="\n")
+    assert sum(reply.text == own(prompt) for reply, prompt in zip(replies, alike, strict=True)) >= len(alike) - 1
+
+
+def test_confidence_is_the_librarys_own_mean_of_log_probabilities(files: ModelFiles) -> None:
+    plain: Any = Llama(str(files.main), n_ctx=512, n_threads=2, logits_all=True, verbose=False)
+    prompt = f"{PASSAGES[0]}\nQuestion:"
+    expected: Any = plain.create_completion(PREFIX + prompt, max_tokens=6, temperature=0.0, logprobs=1)
+    cold = load_generator(files, 2, sampling=Sampling(temperature=0.0))
+    [found] = cold.generate(PREFIX, [GenerationRequest(prompt, 0)], max_tokens=6, stop="\n")
+    assert found.text == expected["choices"][0]["text"]
+    tokens = expected["choices"][0]["logprobs"]["token_logprobs"]
+    assert len(tokens) == 6
+    assert found.confidence == pytest.approx(sum(tokens) / 6, abs=0.02)
 
 
 def test_limits_and_odd_texts(generator: LlamaGenerator) -> None:
     odd = ["", "\0\ud800👩‍👩‍👧", "<|im_end|><|endoftext|>", "words without an end " * 3000]
-    texts = generator.generate(PREFIX, requests(odd), max_tokens=5, stop="\n\n")
+    texts = [reply.text for reply in generator.generate(PREFIX, requests(odd), max_tokens=5, stop="\n\n")]
     assert len(texts) == 4
     assert all(len(generator._tokenise(text, special=False)) <= 6 for text in texts)
     assert generator.generate(PREFIX, [], max_tokens=5, stop="\n") == []
@@ -139,7 +154,7 @@ def test_text_of_a_document_never_becomes_a_special_token(generator: LlamaGenera
 
 
 def test_it_works_on_after_an_interrupt(
-    generator: LlamaGenerator, texts: list[str], monkeypatch: pytest.MonkeyPatch
+    generator: LlamaGenerator, replies: list[Completion], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = generator._step
     calls = iter(range(100))
@@ -153,7 +168,7 @@ def test_it_works_on_after_an_interrupt(
         patch.setattr(generator, "_step", interrupted)
         with pytest.raises(KeyboardInterrupt):
             generator.generate(PREFIX, requests(ASKED), max_tokens=16, stop="\n")
-    assert generator.generate(PREFIX, requests(ASKED), max_tokens=16, stop="\n") == texts
+    assert generator.generate(PREFIX, requests(ASKED), max_tokens=16, stop="\n") == replies
 
 
 def test_native_noise_stays_out_of_stderr(files: ModelFiles, capfd: pytest.CaptureFixture[str]) -> None:

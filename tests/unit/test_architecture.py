@@ -14,8 +14,8 @@ LAYERS: dict[str, int] = {
     name: layer
     for layer, names in {
         0: "types errors",
-        1: """ports fingerprint abbreviations language sentences cutting terms queries intents heuristics budget chunks
-              filters ranking metrics dp chunk_sums segment segment_paper segment_calibrated structural coherence
+        1: """ports fingerprint abbreviations language sentences cutting terms wording grounding queries intents
+              heuristics budget chunks filters ranking metrics dp chunk_sums segment segment_paper segment_calibrated structural coherence
               c99 cluster strategies""",
         2: """config machine lockdown netguard readers catalogue licences pull adopt unbundle bundle carried datasets
               evalcache sample plots whereabouts backends store""",

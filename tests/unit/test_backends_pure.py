@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from idc_local.backends.llama import batched_prompts, prompt_entries
 from idc_local.backends.minilm import gelu, load_query_encoder
 from idc_local.backends.pieces import cut_ids, merge_pieces, own_tokens, split_pieces
-from idc_local.backends.sampling import Sampling, candidates, draw
+from idc_local.backends.sampling import Sampling, candidates, draw, log_probability
 from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
 from idc_local.catalogue import EMBEDDER, ModelFiles
 from idc_local.errors import ModelError
@@ -32,6 +32,11 @@ def test_candidates_by_hand() -> None:
     assert candidates(logits, Sampling(1.0, 2, 1.0, 0.0))[1] == pytest.approx([4 / 7, 3 / 7], abs=1e-6)
     # half the temperature squares the odds
     assert candidates(logits, Sampling(0.5, 2, 1.0, 0.0))[1] == pytest.approx([16 / 25, 9 / 25], abs=1e-6)
+
+
+def test_log_probability_by_hand() -> None:
+    logits = np.log(np.array([0.1, 0.4, 0.3, 0.15, 0.05], dtype=np.float32)) + 7
+    assert [log_probability(logits, token) for token in (1, 4)] == pytest.approx([np.log(0.4), np.log(0.05)], abs=1e-5)
 
 
 def test_equal_logits_are_ordered_by_token() -> None:

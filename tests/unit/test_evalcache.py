@@ -9,6 +9,7 @@ import pytest
 
 from idc_local.errors import InputError
 from idc_local.evalcache import BATCH, EvaluationCache
+from idc_local.ports import Completion
 
 
 def rows(count: int) -> np.ndarray:
@@ -23,13 +24,16 @@ def test_vectors_and_replies_come_back_as_they_were(tmp_path: Path) -> None:
     vectors = rows(2)
     cache = EvaluationCache(tmp_path / "deep" / "cache", "model")
     cache.put_vectors(["a", "b"], vectors)
-    cache.put_intents({"w": ("Why?", "How \ud800?"), "empty": ()})
+    cache.put_intents({"w": Completion("Why?\nHow \ud800?", -0.25), "empty": Completion("", 0.0)})
     cache.flush()
     again = EvaluationCache(tmp_path / "deep" / "cache", "model")
     found = again.vectors(["b", "unknown", "a"])
     assert list(found) == ["b", "a"]
     assert (found["a"].tobytes(), found["b"].tobytes()) == (vectors[0].tobytes(), vectors[1].tobytes())
-    assert again.intents(["w", "empty", "none"]) == {"w": ("Why?", "How \ud800?"), "empty": ()}
+    assert again.intents(["w", "empty", "none"]) == {
+        "w": Completion("Why?\nHow \ud800?", -0.25),
+        "empty": Completion("", 0.0),
+    }
 
 
 def test_models_never_mix(tmp_path: Path) -> None:
@@ -43,7 +47,7 @@ def test_replies_are_written_at_once_vectors_in_batches(tmp_path: Path) -> None:
     cache = EvaluationCache(tmp_path, "model")
     cache.put_vectors([str(number) for number in range(BATCH - 1)], rows(BATCH - 1))
     assert parts(tmp_path) == []
-    cache.put_intents({"w": ("Why?",)})
+    cache.put_intents({"w": Completion("Why?", -0.5)})
     assert [path.suffix for path in parts(tmp_path)] == [".json"]
     cache.put_vectors(["last"], rows(1))
     assert [path.suffix for path in parts(tmp_path)] == [".json", ".npz"]
@@ -57,7 +61,7 @@ def test_a_damaged_part_is_dropped_and_nothing_else(tmp_path: Path, damage: byte
     for key in ("a", "b"):
         cache.put_vectors([key], rows(1))
         cache.flush()
-        cache.put_intents({key: ("Why?",)})
+        cache.put_intents({key: Completion("Why?", -0.5)})
     for suffix in (".npz", ".json"):
         next(path for path in parts(tmp_path) if path.suffix == suffix).write_bytes(damage)
     again = EvaluationCache(tmp_path, "model")

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from idc_local.intents import (
     ASKED_PER_QUESTION,
-    Source,
     choose_sources,
     parse_prompt,
     parse_reply,
@@ -134,17 +133,21 @@ def test_every_window_is_asked_before_any_is_asked_twice() -> None:
     windows = plan_windows(document, sentences)
     sources = choose_sources(document, sentences, windows, vectors)
     numbers = [one.window for one in sources]
-    assert len(numbers) == min(len(windows), 60) == len(set(numbers))
+    assert set(numbers) == set(range(len(windows)))
+    assert max(map(numbers.count, numbers)) == 2
 
 
 def test_the_sentence_nearest_to_the_mean_is_asked_first_and_a_long_one_last() -> None:
     long = "This very long sentence " + "goes on and on " * 20 + "until it ends."
-    document, sentences, _ = read(
-        f"The first short sentence of the paragraph. {long} The third short sentence here.", "a.txt"
-    )
+    part = f"The first short sentence of the paragraph. The second short sentence here. {long}"
+    document, sentences, _ = read("\n\n".join(f"# Part {number}\n\n{part}" for number in range(20)))
     windows = plan_windows(document, sentences)
-    vectors = np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
-    assert choose_sources(document, sentences, windows, vectors) == (Source(0, 0), Source(0, 2))
+    # Of each part the heading, which is not asked about, the first and the second short sentence, and the long one.
+    vectors = np.tile(np.array([[0.6, 0.8], [1, 0], [0.6, 0.8], [0.6, 0.8]], dtype=np.float32), (20, 1))
+    sources = choose_sources(document, sentences, windows, vectors)
+    assert len(sources) == 37  # 2.6 · 14 questions
+    kinds = [one.sentence % 4 for one in sources]
+    assert (kinds.count(0), kinds.count(1), kinds.count(2), kinds.count(3)) == (0, 17, 20, 0)
     assert choose_sources(document, sentences, windows[:0], vectors) == ()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from idc_local.ports import GenerationRequest, TextGenerator
+from idc_local.ports import Completion, GenerationRequest, TextGenerator
 from idc_local.prediction import BATCH, Predicted, PredictionPorts, PredictionRequest, predict_intents
 from idc_local.types import FloatArray
 from tests.fakes import HashEmbedder
@@ -31,15 +31,15 @@ EMBEDDER = HashEmbedder(256)
 
 @dataclass
 class Cache:
-    replies: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    replies: dict[str, Completion] = field(default_factory=dict)
     puts: list[int] = field(default_factory=list)
 
-    def intents(self, keys: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    def intents(self, keys: Sequence[str]) -> Mapping[str, Completion]:
         return {key: self.replies[key] for key in keys if key in self.replies}
 
-    def put_intents(self, replies: Mapping[str, Sequence[str]]) -> None:
+    def put_intents(self, replies: Mapping[str, Completion]) -> None:
         self.puts.append(len(replies))
-        self.replies |= {key: tuple(reply) for key, reply in replies.items()}
+        self.replies |= replies
 
 
 class Silent:
@@ -55,24 +55,30 @@ class Silent:
 
 @dataclass
 class Echo:
-    """Asks with the sentence's own words, or as scripted; fails at the call numbered ``fail_at``."""
+    """Asks with the sentence's own words, or as scripted; fails at the call numbered ``fail_at``.
+
+    sure: its confidence by a word of the sentence; -0.5 for others.
+    """
 
     script: Mapping[str, str] = field(default_factory=dict)
     fail_at: int = -1
+    sure: Mapping[str, float] = field(default_factory=dict)
     calls: list[list[GenerationRequest]] = field(default_factory=list)
     prefixes: set[str] = field(default_factory=set)
     fingerprint: str = "echo"
 
-    def generate(self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str) -> list[str]:
+    def generate(
+        self, prefix: str, requests: Sequence[GenerationRequest], *, max_tokens: int, stop: str
+    ) -> list[Completion]:
         if len(self.calls) == self.fail_at:
             raise KeyboardInterrupt
         self.calls.append(list(requests))
         self.prefixes.add(prefix)
-        return [self.reply(request.prompt) for request in requests]
+        return [self.reply(request.prompt.partition(": ")[2].split(".")[0]) for request in requests]
 
-    def reply(self, prompt: str) -> str:
-        sentence = prompt.partition(": ")[2].split(".")[0]
-        return next((reply for word, reply in self.script.items() if word in sentence), f" {sentence}?")
+    def reply(self, sentence: str) -> Completion:
+        text = next((reply for word, reply in self.script.items() if word in sentence), f" {sentence}?")
+        return Completion(text, next((sure for word, sure in self.sure.items() if word in sentence), -0.5))
 
 
 def request(text: str, mode: str = "model", language: str = "en") -> PredictionRequest:
@@ -99,7 +105,7 @@ def test_each_question_keeps_its_window_and_sentence() -> None:
     found = predict(wish, Echo())
     text = wish.document.text
     assert len(found.intents) == 3
-    assert (found.windows_generated, found.windows_cached) == (5, 0)
+    assert (found.windows_generated, found.windows_cached) == (6, 0)
     for row, intent in enumerate(found.intents):
         evidence = text[intent.evidence.start : intent.evidence.end]
         assert intent.text == evidence.strip().rstrip(".") + "?"
@@ -121,7 +127,7 @@ def test_nothing_is_generated_twice_and_the_result_is_the_same() -> None:
     first = predict(request(ANIMALS), Echo(), cache)
     again = predict(request(ANIMALS), Echo(fail_at=0), cache)
     assert again.intents == first.intents
-    assert (again.windows_generated, again.windows_cached) == (0, 5)
+    assert (again.windows_generated, again.windows_cached) == (0, 6)
 
 
 def test_a_generator_is_not_even_made_when_all_is_cached() -> None:
@@ -132,7 +138,7 @@ def test_a_generator_is_not_even_made_when_all_is_cached() -> None:
         raise AssertionError("made")
 
     ports = PredictionPorts(make, "echo", ("en",), EMBEDDER.encode_queries, cache, Silent())
-    assert predict_intents(request(ANIMALS), ports).windows_cached == 5
+    assert predict_intents(request(ANIMALS), ports).windows_cached == 6
 
 
 def test_a_killed_run_keeps_its_batches_and_goes_on_with_the_same_partition() -> None:
@@ -171,11 +177,11 @@ def test_another_prompt_or_model_is_asked_anew(change: dict[str, str]) -> None:
     predict(request(ANIMALS), Echo(), cache)
     wish = replace(request(ANIMALS), prompt=change.get("prompt", PROMPT))
     ports = PredictionPorts(Echo, change.get("fingerprint", "echo"), ("en",), EMBEDDER.encode_queries, cache, Silent())
-    assert predict_intents(wish, ports).windows_generated == 5
+    assert predict_intents(wish, ports).windows_generated == 6
 
 
-def kept(script: Mapping[str, str]) -> tuple[list[str], dict[str, int]]:
-    found = predict(request(ANIMALS), Echo(script))
+def kept(script: Mapping[str, str], sure: Mapping[str, float] | None = None) -> tuple[list[str], dict[str, int]]:
+    found = predict(request(ANIMALS), Echo(script, sure=sure or {}))
     return [intent.text for intent in found.intents], dict(found.dropped)
 
 
@@ -186,12 +192,12 @@ def asked_requests() -> list[GenerationRequest]:
 
 
 def asked() -> list[str]:
-    """The animals of the five sentences that are asked about."""
+    """The animals of the six sentences that are asked about."""
     return [entry.prompt.partition(": The ")[2].split()[0] for entry in asked_requests()]
 
 
 def test_only_questions_stay_and_none_of_the_examples() -> None:
-    useless = ["What shape is the moon?", "The moon is round.", "", "What does the text say?", "Why?"]
+    useless = ["What shape is the moon?", "The moon is round.", "", "What does the text say?", "Why?", "?"]
     script = dict(zip(asked(), useless, strict=True))
     assert kept(script) == ([], {})
     script.popitem()
@@ -202,16 +208,30 @@ def test_a_question_that_finds_another_window_is_dropped() -> None:
     stray = ("The octopus has three hearts and very blue blood?", "The elephant drinks two hundred litres of water?")
     texts, dropped = kept({animal: stray[animal not in LAND] for animal in asked()})
     assert texts == []
-    assert dropped == {"round trip": 5}
+    assert dropped == {"round trip": 6}
 
 
 def test_the_best_stay_within_the_budget_and_duplicates_go() -> None:
     first, second = [animal for animal in asked() if animal in LAND][:2]
-    [question] = [text for text in Echo().generate("", asked_requests(), max_tokens=9, stop="") if first in text]
-    texts, dropped = kept({second: question})
-    assert dropped == {"duplicate": 1, "over budget": 1}
+    replies = Echo().generate("", asked_requests(), max_tokens=9, stop="")
+    [question] = [reply.text for reply in replies if first in reply.text]
+    texts, dropped = kept({second: question}, {first: -0.1, second: -0.1})
+    assert dropped == {"duplicate": 1, "over budget": 2}
     assert len(texts) == 3
-    assert kept({})[1] == {"over budget": 2}
+    assert kept({})[1] == {"over budget": 3}
+
+
+def test_what_the_model_is_surest_of_stays_within_the_budget() -> None:
+    surest = asked()[::2]
+    texts, _ = kept({}, dict.fromkeys(surest, -0.1))
+    assert [animal for animal in asked() if any(animal in text for text in texts)] == surest
+
+
+def test_a_question_with_words_that_its_window_does_not_hold_is_dropped() -> None:
+    stray = {animal: f"Why does the {animal} like jazz, vodka and chess so much?" for animal in asked()[:1]}
+    texts, dropped = kept(stray)
+    assert dropped == {"not in the text": 1, "over budget": 2}
+    assert len(texts) == 3
 
 
 @pytest.mark.parametrize(("mode", "language"), [("heuristic", "en"), ("model", "de")])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from idc_local.errors import IdcError, InputError, StoreCorrupt, StoreError, StoreLocked
+from idc_local.ports import Completion
 from idc_local.store import Snapshot, Writer, export_index, import_index, verify
 from tests.store_documents import FINGERPRINT, make_indexed, make_source, visible
 
@@ -24,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
             indexed = make_indexed(text, f"{number}.txt")
             writer.put_document(indexed)
             writer.put_source(replace(make_source(indexed), root="/home/somebody/papers"))
-        writer.put_intents({"key": ["What?"]})
+        writer.put_intents({"key": Completion("What?", -0.5)})
         writer.publish()
     return place
 
@@ -58,7 +59,7 @@ def test_an_imported_index_answers_as_the_exported_one(folder: Path, tmp_path: P
     assert theirs == ours
     assert {check.status for check in verify(tmp_path / "a" / "b", deep=True)} == {"ok"}
     with Writer.open(tmp_path / "a" / "b", FINGERPRINT) as writer:
-        assert writer.intents(["key"]) == {"key": ("What?",)}
+        assert writer.intents(["key"]) == {"key": Completion("What?", -0.5)}
         assert {record.root for record in writer.sources().values()} == {""}
     assert b"somebody" not in file.read_bytes()
     with Snapshot.open(folder) as snapshot:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from idc_local.errors import StoreCorrupt, StoreError
+from idc_local.ports import Completion
 from idc_local.store import Snapshot, Writer, compact, repair, verify
 from idc_local.store.rest import RESTING
 from idc_local.types import Check
@@ -40,7 +41,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             indexed = make_indexed(text, f"{number}.txt")
             writer.put_document(indexed)
             writer.put_source(make_source(indexed))
-        writer.put_intents({"key": ["What?"]})
+        writer.put_intents({"key": Completion("What?", -0.5)})
         writer.publish()
     return folder
 

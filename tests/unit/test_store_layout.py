@@ -10,6 +10,7 @@ import pytest
 
 from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch
 from idc_local.fingerprint import canonical_json, sha256_hex
+from idc_local.ports import Completion
 from idc_local.store import Snapshot, Writer, export_index, import_index, layout, repair, schema, verify
 from idc_local.store.layout import (
     FORMAT,
@@ -103,7 +104,7 @@ def test_an_older_database_is_named_and_brought_up_to_date(tmp_path: Path, monke
     with Writer.open(tmp_path / "index", FINGERPRINT) as writer:
         writer.put_source(make_source(make_indexed("One. Two.")))
         writer.put_document(make_indexed("One. Two."))
-        writer.put_intents({"key": ["Why?"]})
+        writer.put_intents({"key": Completion("Why?", -0.5)})
         writer.publish()
     answers = visible(tmp_path / "index")
     export_index(tmp_path / "index", tmp_path / "old.tar")
@@ -130,7 +131,7 @@ def test_an_older_database_is_named_and_brought_up_to_date(tmp_path: Path, monke
         assert visible(folder) == answers
         assert {check.status for check in verify(folder, deep=True)} == {"ok"}
         with Writer.open(folder, FINGERPRINT) as writer:
-            assert writer.intents(["key"]) == {"key": ("Why?",)}
+            assert writer.intents(["key"]) == {"key": Completion("Why?", -0.5)}
         db = sqlite3.connect(folder / "index.sqlite")
         assert db.execute("SELECT count(*) FROM notes").fetchone() == (1,)
         assert db.execute("PRAGMA user_version").fetchone() == (known,)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from idc_local.errors import StoreCorrupt
+from idc_local.ports import Completion
 from idc_local.store import Snapshot, Writer, compact, export_index, repair, rest, verify
 from idc_local.store.layout import sha256_file
 from idc_local.store.rest import RESTING, check_rest, wake
@@ -26,7 +27,7 @@ def test_the_checksum_is_there_only_while_nobody_writes(folder: Path) -> None:
     assert (folder / RESTING).stat().st_mode & 0o777 == 0o600
     with Writer.open(folder, FINGERPRINT) as writer:
         assert not (folder / RESTING).exists()
-        writer.put_intents({"key": ["Why?"]})
+        writer.put_intents({"key": Completion("Why?", -0.5)})
         check_rest(folder)
     assert sha256_file(folder / "index.sqlite") in (folder / RESTING).read_text()
 
@@ -111,7 +112,7 @@ def test_a_writer_that_came_in_between_is_no_damage(folder: Path, monkeypatch: p
 def test_without_a_checksum_nothing_is_compared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rest, "LIMIT", 100)
     with Writer.open(folder, FINGERPRINT) as writer:
-        writer.put_intents({"key": ["Why?"]})
+        writer.put_intents({"key": Completion("Why?", -0.5)})
     assert not (folder / RESTING).exists()
     assert {check.status for check in verify(folder, deep=True)} == {"ok"}
     with Snapshot.open(folder) as snapshot:

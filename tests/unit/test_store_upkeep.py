@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idc_local.errors import NothingFound, StoreError, StoreLocked
+from idc_local.ports import Completion
 from idc_local.store import Snapshot, Writer, compact, forget, repair, verify
 from idc_local.store.needles import LEAST, MOST, Needles
 from tests.store_documents import FINGERPRINT, make_indexed, make_source, vectors, visible
@@ -24,7 +25,12 @@ KEY = "a" * 64
 def make(folder: Path) -> None:
     """An index with a secret document (two versions of it were stored), a public one, and caches."""
     with Writer.open(folder, FINGERPRINT) as writer:
-        writer.put_intents({KEY: ["Where does Jürgen Müller live now?"], "b" * 64: ["When is it open on Sundays?"]})
+        writer.put_intents(
+            {
+                KEY: Completion("Where does Jürgen Müller live now?", -0.5),
+                "b" * 64: Completion("When is it open on Sundays?", -0.5),
+            }
+        )
         writer.put_vectors(["k1"], vectors(["text that was dropped"]))
         secret = replace(make_indexed(SECRET, "letters/secret.txt"), intent_keys=(KEY,))
         public = replace(make_indexed(PUBLIC, "plan.txt"), intent_keys=("b" * 64,))
@@ -52,7 +58,7 @@ def test_a_forgotten_document_leaves_no_trace(tmp_path: Path) -> None:
     for text in [*telling, "Where does Jürgen Müller live now?"]:
         assert occurrences(tmp_path, text) == [], text
     with Writer.open(tmp_path, FINGERPRINT) as writer:
-        assert writer.intents([KEY, "b" * 64]) == {"b" * 64: ("When is it open on Sundays?",)}
+        assert writer.intents([KEY, "b" * 64]) == {"b" * 64: Completion("When is it open on Sundays?", -0.5)}
         assert list(writer.sources()) == ["plan.txt"]
         assert writer.document_recipe(make_indexed(SECRET).document.id) is None
     with Snapshot.open(tmp_path) as snapshot:
@@ -147,7 +153,7 @@ def test_compact_gives_back_space_and_changes_no_answer(tmp_path: Path) -> None:
             indexed = replace(
                 make_indexed(f"Document {number}. " * 30, f"{number:02d}.txt"), intent_keys=(f"k{number}",)
             )
-            writer.put_intents({f"k{number}": ["What?"], "unclaimed": ["Why?"]})
+            writer.put_intents({f"k{number}": Completion("What?", -0.5), "unclaimed": Completion("Why?", -0.5)})
             writer.put_document(indexed)
             writer.put_source(make_source(indexed))
         writer.publish()

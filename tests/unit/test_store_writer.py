@@ -12,6 +12,7 @@ import pytest
 
 from idc_local.chunks import unit_rows
 from idc_local.errors import StoreCorrupt, StoreError, StoreLocked, StoreMismatch
+from idc_local.ports import Completion
 from idc_local.store import Snapshot, Writer, codec, verify
 from idc_local.store import vectors as store_vectors
 from idc_local.types import IndexedDocument, JsonValue
@@ -60,14 +61,17 @@ def test_more_keys_than_one_statement_takes(tmp_path: Path) -> None:
 
 def test_replies_are_kept_as_they_are(tmp_path: Path) -> None:
     with Writer.open(tmp_path, FINGERPRINT) as writer:
-        writer.put_intents({"a": ["What?", "\ud800 'quoted\"\n"], "b": []})
-        writer.put_intents({"a": ["Newer?"]})
-        assert writer.intents(["a", "b", "c"]) == {"a": ("Newer?",), "b": ()}
+        writer.put_intents({"a": Completion("What?", -0.5), "b": Completion("\ud800 'quoted\"\n", -1 / 3)})
+        writer.put_intents({"a": Completion("Newer?", -0.5)})
+        assert writer.intents(["a", "b", "c"]) == {
+            "a": Completion("Newer?", -0.5),
+            "b": Completion("\ud800 'quoted\"\n", -1 / 3),
+        }
 
 
 def test_replies_survive_a_publication_that_does_not_need_them(tmp_path: Path) -> None:
     with Writer.open(tmp_path, FINGERPRINT) as writer:
-        writer.put_intents({"a": ["What?"]})
+        writer.put_intents({"a": Completion("What?", -0.5)})
         writer.put_vectors(["k"], vectors(["x"]))
         put(writer, make_indexed(ONE))
         writer.publish()
@@ -133,13 +137,13 @@ def test_rebuild_starts_afresh_and_keeps_replies_and_readers(tmp_path: Path) -> 
     with Writer.open(tmp_path, FINGERPRINT) as writer:
         put(writer, make_indexed(ONE, "one.txt"))
         writer.put_vectors(["k"], vectors(["x"]))
-        writer.put_intents({"a": ["What?"]})
+        writer.put_intents({"a": Completion("What?", -0.5)})
         writer.publish()
     wider: dict[str, JsonValue] = {"embedder": "wider", "dimension": 9}
     with Snapshot.open(tmp_path) as old, Writer.open(tmp_path, wider, rebuild=True) as writer:
         assert writer.sources() == {}
         assert writer.vectors(["k"]) == {}
-        assert writer.intents(["a"]) == {"a": ("What?",)}
+        assert writer.intents(["a"]) == {"a": Completion("What?", -0.5)}
         indexed = make_indexed(TWO, "two.txt")
         assert writer.document_recipe(make_indexed(ONE).document.id) is None
         a, c, d = vectors(["a", "b"], 9), vectors(["c"], 9), vectors(["d"], 9)
