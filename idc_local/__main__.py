@@ -41,13 +41,19 @@ def _main() -> NoReturn:
 
 
 def prepare_streams() -> None:
-    """Makes output UTF-8 whatever the locale says, with escapes for what UTF-8 cannot hold; opens what was closed."""
+    """Makes output UTF-8 whatever the locale says, with escapes for what UTF-8 cannot hold; opens what was closed.
+
+    PYTHONUNBUFFERED leaves out the buffer, and with it the care for a write that takes a part alone: what a disk that
+    fills up did not take would be lost without an error.
+    """
     import io
     import os
 
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as the process lasts
+    if isinstance(sys.stdout, io.TextIOWrapper) and isinstance(sys.stdout.buffer, io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(sys.stdout.buffer), write_through=True)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

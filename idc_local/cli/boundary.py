@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TextIO
 
 import click
 
@@ -53,9 +54,8 @@ def run(call: Callable[[], object], app: App) -> int:
         code = BROKEN_PIPE
     except OSError as error:
         code = _fail(app, f"cannot write the output: {error.strerror}", "check where stdout goes", 2)
-    else:
-        return code
-    _silence_stdout()
+    for stream in (sys.stdout, sys.stderr):
+        _let_go(stream)
     return code
 
 
@@ -81,9 +81,14 @@ def _run(call: Callable[[], object], app: App) -> int:
     except ImportError as error:
         return _fail(app, f"a library cannot be loaded: {error}", "idc-local doctor", 2)
     except Exception as error:
-        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return _fail(app, what, "run it again with --debug", 2)
+        return _unexpected(app, error)
     return 0
+
+
+def _unexpected(app: App, error: Exception) -> int:
+    sys.stdout.flush()  # raises anew where it was click's own output, as of --help, that could not be written
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return _fail(app, what, "run it again with --debug", 2)
 
 
 def _fail(app: App, what: str, hint: str, code: int) -> int:
@@ -109,7 +114,10 @@ def _usage_hint(error: click.ClickException) -> str:
     return f"{context.command_path} --help"
 
 
-def _silence_stdout() -> None:
+def _let_go(stream: TextIO) -> None:
     """Lets the interpreter flush into nothing, when it ends, what could not be written."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -90,19 +92,20 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert (process.returncode, noise) == (141, b"")
 
 
-def test_output_that_cannot_be_written_is_one_line() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written_is_one_line(unbuffered: str) -> None:
     with open("/dev/full", "w") as full:
         result = subprocess.run(
             [sys.executable, "-m", "idc_local", "--help"],
             stdout=full,
             stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered},
             check=False,
         )
-    assert result.returncode == 2
-    assert result.stderr.startswith(b"error: ")
-    assert b"No space left on device" in result.stderr
-    assert result.stderr.count(b"\n") == 1
+    assert (result.returncode, result.stderr) == (
+        2,
+        b"error: cannot write the output: No space left on device. hint: check where stdout goes\n",
+    )
 
 
 @pytest.mark.parametrize("module", ["idc_local.lockdown", "idc_local.cli", "click"])
@@ -139,13 +142,34 @@ def test_result_that_cannot_be_written_is_one_line(form: str) -> None:
     )
 
 
-def test_note_that_cannot_be_written_fails_nothing() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_is_written_in_part_is_an_error(tmp_path: Path, unbuffered: str) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    with (tmp_path / "out").open("w") as out:
+        result = subprocess.run(
+            [sys.executable, "-c", SCRIPTED.format(body="pass"), "search", "pump", "--format", "json"],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered},
+            preexec_fn=limit,
+            check=False,
+        )
+    assert (result.returncode, result.stderr) == (
+        2,
+        b"error: cannot write the output: File too large. hint: check where stdout goes\n",
+    )
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_note_that_cannot_be_written_fails_nothing(unbuffered: str) -> None:
     with open("/dev/full", "w") as full:
         result = subprocess.run(
             [sys.executable, "-m", "idc_local", "config", "show", "-v", "--format", "csv"],
             stdout=subprocess.PIPE,
             stderr=full,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered},
             check=False,
         )
     assert result.returncode == 0
@@ -158,10 +182,13 @@ def test_closed_streams_are_no_error() -> None:
     assert result.returncode == 0
 
 
-def test_a_terminal_gets_emphasis_and_wrapping() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_terminal_gets_emphasis_and_wrapping(unbuffered: str) -> None:
     code = SCRIPTED.format(body="pass")
     main, side = os.openpty()
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "24", "NO_COLOR": ""}
+    termios.tcsetwinsize(side, (24, 24))
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "NO_COLOR": "", "PYTHONUNBUFFERED": unbuffered}
+    environ.pop("COLUMNS", None)
     with os.fdopen(side, "wb") as out, os.fdopen(main, "rb", buffering=0) as screen:
         subprocess.run([sys.executable, "-c", code, "search", "pump", "-k", "1"], stdout=out, env=environ, check=True)
         shown = screen.read(4096).decode().replace("\r\n", "\n")
