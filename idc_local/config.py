@@ -61,7 +61,13 @@ Parser = Callable[[Any, Path], Any]
 def _path(value: object, base: Path) -> Path:
     if not isinstance(value, str | Path) or not str(value).strip() or "\0" in str(value):
         raise ValueError("a path")
-    return base / Path(value).expanduser()
+    try:
+        str(value).encode()
+        return base / Path(value).expanduser()
+    except UnicodeEncodeError:  # faiss takes no other name
+        raise ValueError("a path in UTF-8") from None
+    except RuntimeError:
+        raise ValueError("a path; nobody here has a home folder of that name") from None
 
 
 def _name(value: object, base: Path) -> str:
@@ -175,9 +181,8 @@ def load_settings(
     outer = [*(_file_layers(config) if files else ()), _environment(environ), _flags(flags)]
     values, origins = _merge(outer)
     index = values.get("index", Path(".idc"))
-    # A pipe in a folder that came from elsewhere would be waited for.
     own = index / INDEX_CONFIG
-    inner = _read_toml(own, _OF_AN_INDEX) if files and not own.is_fifo() else None
+    inner = _read_toml(own, _OF_AN_INDEX) if files and not _is_pipe(own) else None
     if inner is not None:
         values, origins = _merge([*outer[:-2], inner, *outer[-2:]])
     values.setdefault("index", index)
@@ -211,6 +216,14 @@ def _file_layers(config: Path | None) -> Iterator[_Layer]:
         yield layer
     elif config is not None:
         raise ConfigError(f"{config}: no such file", hint="give --config an existing TOML file")
+
+
+def _is_pipe(file: Path) -> bool:
+    """A pipe in a folder that came from elsewhere would be waited for."""
+    try:
+        return file.is_fifo()
+    except OSError:  # what opens it tells why
+        return False
 
 
 def _read_toml(file: Path, keys: Mapping[str, Parser]) -> _Layer | None:

@@ -113,6 +113,15 @@ def test_debug_shows_the_traceback() -> None:
     assert result.stderr.endswith("error: ZeroDivisionError: division by zero. hint: run it again with --debug\n")
 
 
+def test_a_path_that_cannot_be_used_is_named() -> None:
+    runtime = FakeRuntime(error=PermissionError(13, "Permission denied", "box/secret"))
+    result = invoke("status", runtime=runtime)
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "error: box/secret: Permission denied. hint: check the path, its permissions and the disk\n",
+    )
+
+
 def test_an_unexpected_error_is_one_line_whatever_it_says() -> None:
     runtime = FakeRuntime(error=ValueError("two\nlines \x1b[31m\u202e"))
     result = invoke("status", runtime=runtime)

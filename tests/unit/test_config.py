@@ -99,6 +99,7 @@ def test_relative_paths_belong_to_the_file_that_names_them(file: Path) -> None:
         ("max_tokens = 99999999999999999999", "max_tokens is 9999", "give a whole number from 16"),
         ("strategy = ['fixed']", "strategy is ['fixed']", "give one of intent, fixed"),
         ("index = ''", "index is ''", "give a path"),
+        ("index = '~no-such-user/x'", "index is '~no-such-user/x'", "give a path; nobody here has a home folder"),
         ("embedder = 3", "embedder is 3", "give a name in quotes"),
         ("index = ", "not valid TOML", "correct "),
         ("max_chars = 100\ntarget_chars = 200", "target_chars (200, from", "lower target_chars"),
@@ -119,6 +120,22 @@ def test_a_file_that_is_no_toml(file: Path, data: bytes) -> None:
     file.write_bytes(data)
     with pytest.raises(ConfigError, match="not valid TOML"):
         load(file=file)
+
+
+def test_an_index_that_cannot_be_looked_into_is_named(tmp_path: Path) -> None:
+    index = tmp_path / ("i" * 300)  # refused to root too, unlike a folder without permissions
+    with pytest.raises(ConfigError) as caught:
+        load({"index": index})
+    assert caught.value.message == f"{index}/config.toml: File name too long"
+    assert (caught.value.hint, caught.value.origin) == (f"make {index}/config.toml readable", f"{index}/config.toml")
+
+
+@pytest.mark.parametrize("key", ["index", "models"])
+def test_a_folder_whose_name_is_no_utf_8_is_refused(key: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load({key: Path("caf\udce9")})
+    assert caught.value.message == f"--{key}: {key} is PosixPath('caf\\udce9')"
+    assert caught.value.hint == "give a path in UTF-8"
 
 
 def test_a_named_file_must_exist(file: Path) -> None:
