@@ -153,16 +153,16 @@ def _disk(probes: Probes) -> Iterator[Check]:
 
 
 def existing(folder: Path) -> Path:
-    """``folder``, or the nearest folder above it that exists."""
+    """``folder``, or the nearest folder above it that exists and can be seen."""
     absolute = folder.absolute()
-    return next(place for place in (absolute, *absolute.parents) if place.exists())
+    return next(place for place in (absolute, *absolute.parents) if os.path.exists(place))
 
 
 def _permissions(index: Path) -> Iterator[Check]:
     place = existing(index)
     if not os.access(place, os.W_OK | os.X_OK):
         yield Check("permissions", "fail", f"{place} cannot be written", f"chmod u+rwx {quote(place)}")
-    elif index.is_dir() and index.stat().st_mode & 0o077:
+    elif os.path.isdir(index) and index.stat().st_mode & 0o077:
         yield Check("permissions", "warn", f"others may read {index}", f"chmod -R go-rwx {quote(index)}")
     else:
         yield Check("permissions", "ok", f"{place} can be written")
@@ -170,7 +170,7 @@ def _permissions(index: Path) -> Iterator[Check]:
 
 def _index(probes: Probes) -> list[Check]:
     folder = probes.settings.index
-    if not folder.exists():
+    if not os.path.exists(folder):
         return [Check("index", "warn", f"no index in {folder} yet", f"idc-local index PATH --index {quote(folder)}")]
     checks = [*_attempt("index", lambda: iter(probes.verify()))]
     checks += _attempt("index embedder", lambda: _fingerprint(probes))

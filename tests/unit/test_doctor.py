@@ -224,6 +224,13 @@ def test_a_folder_that_cannot_be_written(probes: Probes, monkeypatch: pytest.Mon
     assert (check.status, check.fix) == ("fail", f"chmod u+rwx {probes.settings.index}")
 
 
+def test_an_index_that_cannot_be_looked_for_stops_no_other_check(probes: Probes, tmp_path: Path) -> None:
+    hidden = tmp_path / ("i" * 300)  # refused to root too, unlike what lies in a folder without permissions
+    found = by_name(examine(replace(probes, settings=replace(probes.settings, index=hidden)), deep=False))
+    assert (found["permissions"].status, found["permissions"].detail) == ("ok", f"{tmp_path} can be written")
+    assert (found["index"].status, found["index"].detail) == ("warn", f"no index in {hidden} yet")
+
+
 @pytest.mark.parametrize(
     ("vectors", "status"),
     [
