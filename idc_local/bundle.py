@@ -73,8 +73,9 @@ def make_bundle(
 
     Raises:
         ModelError: a model is missing or damaged.
-        InputError: a wheel cannot be had, or is a build for graphics processors.
+        InputError: a wheel cannot be had, or is a build for graphics processors, or ``file`` is something else already.
     """
+    _check_replaceable(file)
     specs = _models(catalogue, names)
     partial = file.with_name(f".{file.name}.part")
     try:
@@ -94,6 +95,19 @@ def make_bundle(
         partial.unlink(missing_ok=True)
     told = tuple(wheel.name for wheel in wheels)
     return Bundle(file, file.stat().st_size, file_sha256(file), told, tuple(spec.name for spec in specs))
+
+
+def _check_replaceable(file: Path) -> None:
+    """Raises InputError where ``file`` is anything but missing, empty or an earlier bundle."""
+    if not file.exists() or (file.is_file() and not file.stat().st_size):
+        return
+    try:
+        if file.is_file():
+            with unbundle.opened(file):
+                return
+    except unbundle.BundleError:
+        pass
+    raise InputError(f"{file} exists and is no bundle", hint="choose another name")
 
 
 def _models(catalogue: Catalogue, names: Sequence[str]) -> list[ModelSpec]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -227,6 +228,21 @@ def test_models_by_name(tmp_path: Path, world: World, collected: list[list[str]]
     assert made.models == ("mine",)
     with pytest.raises(ModelError, match="model large is missing"):
         make_bundle(world.models, tmp_path / "b", ("large",), world.options, Silent())
+
+
+def test_no_other_file_is_replaced(tmp_path: Path, world: World, collected: list[list[str]]) -> None:
+    file, pipe = tmp_path / "thesis.docx", tmp_path / "pipe"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("word/document.xml", "<w/>")
+    os.mkfifo(pipe)
+    before = file.read_bytes()
+    for place in (file, pipe):
+        with pytest.raises(InputError) as caught:
+            make_bundle(world.models, place, (), world.options, Silent())
+        assert (caught.value.message, caught.value.hint) == (f"{place} exists and is no bundle", "choose another name")
+    assert file.read_bytes() == before
+    file.write_bytes(b"")
+    assert make_bundle(world.models, file, (), world.options, Silent()).size == file.stat().st_size > 0
 
 
 def test_a_damaged_model_is_not_bundled(tmp_path: Path, world: World) -> None:
