@@ -81,8 +81,12 @@ def check_sources(records: Iterable[SourceRecord]) -> list[Check]:
 
 
 def _place(record: SourceRecord) -> str:
-    r"""Absolute path of the file; a name that is no UTF-8 stands in the index with its bytes written ``\xNN``."""
-    place = os.path.abspath(os.path.join(record.root, record.path))
+    r"""Absolute path of the file; a name that is no UTF-8 stands in the index with its bytes written ``\xNN``.
+
+    The name of an archive's member is kept as it is: many begin with ``./``.
+    """
+    file, separator, member = record.path.partition(SEPARATOR)
+    place = os.path.abspath(os.path.join(record.root, file)) + separator + member
     if os.path.lexists(place):
         return place
     named = _ESCAPED.sub(lambda byte: bytes.fromhex(byte[1].decode()), place.encode("utf-8", "surrogateescape"))

@@ -63,6 +63,8 @@ class _Budget:
 def members_of(data: bytes, path: str, max_bytes: int) -> list[Member | Skip]:
     """The members of the archive in ``data`` that may hold text, by name, and what was left out and why.
 
+    Of several members of one name the last counts, as for the programs that unpack them: ``tar -r`` adds new versions.
+
     Raises:
         InputError: it is no archive, or damaged from the start.
     """
@@ -75,7 +77,7 @@ def members_of(data: bytes, path: str, max_bytes: int) -> list[Member | Skip]:
                 break
             member = _member(entry, path, max_bytes, budget)
             if member is not None:
-                found.setdefault(entry.name, member)
+                found[entry.name] = member
             if budget.left < 0:
                 break
     except _DAMAGE as error:

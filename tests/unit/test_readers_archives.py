@@ -52,6 +52,16 @@ def test_members_of_a_tar_come_by_name(mode: str) -> None:
     assert members_of(tarred(FILES, mode), "x", LIMIT) == READ
 
 
+def test_of_members_of_one_name_the_last_counts() -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for content in (b"old", b"newer"):
+            info = tarfile.TarInfo("a.txt")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    assert members_of(buffer.getvalue(), "x", LIMIT) == [Member("x!/a.txt", b"newer")]
+
+
 def test_names_that_lead_out_and_what_is_no_text_are_named() -> None:
     names = ["/etc/a.txt", "../b.txt", "c/../../d.txt", "..\\e.txt", "C:/f.txt", "g.png", "h.zip", "i.tar.gz", "ok.txt"]
     found = members_of(

@@ -58,6 +58,15 @@ def test_of_several_copies_the_first_is_named_and_hidden_folders_are_left_out(tm
     assert source_state(record(tmp_path, "gone.md", b"alpha")) == SourceState("moved", place)
 
 
+def test_a_member_is_called_what_its_archive_calls_it(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("./b//c.txt", "alpha")
+    known = replace(
+        record(tmp_path / "sub" / "..", "a.zip!/./b//c.txt", b"alpha"), size=(tmp_path / "a.zip").stat().st_size
+    )
+    assert source_state(known) == SourceState("match", f"{tmp_path}/a.zip!/./b//c.txt")
+
+
 def test_many_files_at_once(tmp_path: Path) -> None:
     write(tmp_path / "one" / "a.md", b"alpha")
     write(tmp_path / "one" / "c.md", b"beta")
