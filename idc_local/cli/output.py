@@ -25,7 +25,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSAFE_IN_CELL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _FORMULA = re.compile(r"\s*(?:[=@＝＠]|[-+－＋](?=[^(|!]*[(|!]))")
 """What a spreadsheet would compute: a document must not have it call a program, or send off the cells beside it."""
-_MARKDOWN = re.compile(r"[\\|<&\[\]*`~]")
+_MARKDOWN = re.compile(r"[\\|<&\[\]*`~]|(?<![^\W_])_|_(?![^\W_])")
+"""Also what ends or begins a word with ``_``, as in ``__init__``; inside one, as in ``snake_case``, it does nothing."""
 
 
 @dataclass(frozen=True, slots=True)

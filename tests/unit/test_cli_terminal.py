@@ -191,6 +191,17 @@ def test_csv_on_a_terminal_is_harmless() -> None:
     assert written == "a\nx\\x1b[31m\\u202e\n"
 
 
+def test_markdown_shows_every_underscore() -> None:
+    shown = {
+        "src/__init__.py": r"src/\_\_init\_\_.py",
+        "_private_ and snake_case": r"\_private\_ and snake_case",
+        "größe_über_a1_2": "größe_über_a1_2",
+        "_": r"\_",
+    }
+    for text, expected in shown.items():
+        assert list(markdown_lines([{"a": text}], ("a",)))[2] == f"| {expected} |\n"
+
+
 def test_markdown_cells_are_text_and_nothing_else() -> None:
     item = {"a": "x|y\n![p](http://192.0.2.1/a.png) <img src=x> `c` *b* \\ &amp; \x1b", "b": None}
     assert list(markdown_lines([item], ("a", "b")))[2] == (
