@@ -115,7 +115,8 @@ def _wrap_line(text: str, start: int, end: int, width: int) -> Iterator[tuple[in
         columns += char_width(char)
         if columns > width and place > start and not char.isspace():
             stop = chance if chance > start else place
-            yield start, start + len(text[start:stop].rstrip())
+            if text[start:stop].strip():
+                yield start, start + len(text[start:stop].rstrip())
             start = chance = place = stop
             columns = 0
             continue

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from idc_local.cli.output import Result, cell, csv_lines, markdown_lines, number, render, to_json
@@ -67,6 +67,7 @@ def test_nothing_in_a_document_can_command_a_terminal(text: str) -> None:
         assert not DANGEROUS & set(line)
 
 
+@example(" 0000\x1b", 8)
 @given(ANY_TEXT, st.integers(min_value=8, max_value=60))
 def test_wrapped_lines_fit_and_lose_only_white_space(text: str, width: int) -> None:
     ranges = list(wrap(text, width))
