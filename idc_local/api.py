@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from idc_local.config import load_settings
+from idc_local.errors import UsageError
 from idc_local.indexing import IndexOptions
 from idc_local.netguard import seal_environment
 from idc_local.runtime import Runtime
@@ -16,6 +17,13 @@ from idc_local.searching import Searcher
 from idc_local.types import Chunk, Hit, IndexReport, Limits, Query
 
 StrPath = str | os.PathLike[str]
+
+
+def _path(value: StrPath) -> Path:
+    """A path; an empty one is refused, for it would mean the current folder although an unset variable was meant."""
+    if not os.fspath(value):
+        raise UsageError("the path is empty", hint='name a file or folder, "." for the current one')
+    return Path(value)
 
 
 class Index:
@@ -28,20 +36,20 @@ class Index:
 
     def __init__(self, folder: StrPath = ".idc", *, models: StrPath | None = None) -> None:
         seal_environment(os.environ)
-        flags = {"index": Path(folder), "models": Path(models) if models is not None else None}
+        flags = {"index": _path(folder), "models": _path(models) if models is not None else None}
         self._runtime = Runtime(load_settings(flags))
         self._stack = ExitStack()
         self._searcher: Searcher | None = None
 
     def add(self, *paths: StrPath, options: IndexOptions | None = None) -> IndexReport:
         """Reads files and folders; only what changed is worked on, and what vanished below a folder is removed."""
-        report = self._runtime.index([Path(path) for path in paths], options or IndexOptions())
+        report = self._runtime.index([_path(path) for path in paths], options or IndexOptions())
         self.close()
         return report
 
-    def remove(self, path: str) -> int:
+    def remove(self, path: StrPath) -> int:
         """Takes a file, or all files below a folder, out of the index; returns how many."""
-        removed = self._runtime.remove(path)
+        removed = self._runtime.remove(os.fspath(path))
         self.close()
         return removed
 
@@ -77,10 +85,13 @@ class Chunker:
         models: StrPath | None = None,
     ) -> None:
         seal_environment(os.environ)
-        flags = {"models": Path(models) if models is not None else None, "target_chars": target_chars}
+        flags = {"models": _path(models) if models is not None else None, "target_chars": target_chars}
         self._runtime = Runtime(load_settings(flags))
         self._options = IndexOptions(strategy=strategy, intents=intents, limits=Limits(target_chars=target_chars))
 
     def chunk(self, text: str, *, path: str = "text.txt") -> tuple[Chunk, ...]:
-        """Chunks of ``text``, read as the suffix of ``path`` says; joined in order they give the text back."""
+        """Chunks of ``text``, read as the suffix of ``path`` says; joined in order they give the text back.
+
+        Offsets count from behind a byte order mark, which is left out.
+        """
         return self._runtime.chunk_text(text, path, self._options).chunks

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from idc_local.budget import TimeBudget
-from idc_local.errors import InputError
+from idc_local.config import INTENT_SOURCES, OBJECTIVES, STRATEGIES
+from idc_local.errors import InputError, UsageError
 from idc_local.fingerprint import sha256_hex
 from idc_local.pipeline import ChunkingOptions, Pipeline, PipelinePorts
 from idc_local.ports import STDIN, DocumentReader, SourceFile
@@ -43,6 +44,15 @@ class IndexOptions:
     retry_failed: bool = False
     rebuild: bool = False
     walk: WalkOptions = WalkOptions()
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("strategy", self.strategy, STRATEGIES),
+            ("objective", self.objective, OBJECTIVES),
+            ("source of intents", self.intents, INTENT_SOURCES),
+        ):
+            if value not in known:
+                raise UsageError(f"unknown {name} {value!r}", hint=f"choose one of {', '.join(known)}")
 
     @property
     def chunking(self) -> ChunkingOptions:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import idc_local
+from idc_local.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,6 +33,36 @@ def test_chunker_needs_no_model_for_strategies_that_need_none(tmp_path: Path) ->
     chunks = idc_local.Chunker(strategy="paragraph", target_chars=50, models=tmp_path).chunk(text)
     assert "".join(chunk.text for chunk in chunks) == text
     assert [chunk.line_start for chunk in chunks] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strategy": "recursiv"}, "unknown strategy 'recursiv'"),
+        ({"intents": "none"}, "unknown source of intents 'none'"),
+        ({"objective": "best"}, "unknown objective 'best'"),
+    ],
+)
+def test_options_that_name_nothing_are_refused_at_once(options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        idc_local.IndexOptions(**options)  # type: ignore[arg-type]
+    assert caught.value.message == message
+    if "objective" not in options:
+        with pytest.raises(UsageError, match=message):
+            idc_local.Chunker(**options)  # type: ignore[arg-type]
+
+
+def test_an_empty_path_is_not_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for call in (
+        lambda: idc_local.Index(""),
+        lambda: idc_local.Index("idx", models=""),
+        lambda: idc_local.Index("idx").add(""),
+        lambda: idc_local.Chunker(models=""),
+    ):
+        with pytest.raises(UsageError, match="the path is empty"):
+            call()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_version_stands_in_one_form_everywhere() -> None:
