@@ -80,7 +80,8 @@ def _json_query(text: str, number: int, where: str) -> QueryLine:
         raise InputError(f"{where}: not JSON ({error})", hint=_JSON_HINT) from error
     if not isinstance(entry, dict):
         raise InputError(f"{where}: not a JSON object", hint=_JSON_HINT)
-    query, own, wanted = entry.get("query"), entry.get("id", str(number)), entry.get("filter") or ""
+    query, own, wanted = entry.get("query"), entry.get("id", str(number)), entry.get("filter")
+    wanted = "" if wanted is None else wanted
     if not isinstance(query, str):
         raise InputError(f"{where}: query is not a string", hint=_JSON_HINT)
     if isinstance(own, bool) or not isinstance(own, str | int):

@@ -375,6 +375,8 @@ def test_queries_without_any_hit_end_with_1(tmp_path: Path) -> None:
         ("q.txt", b'{"query": "a", "id": {}}\n', "q.txt, row 1: id is neither a string nor a whole number"),
         ("q.txt", b'{"query": "a", "id": true}\n', "q.txt, row 1: id is neither"),
         ("q.txt", b'{"query": "a", "filter": 3}\n', "q.txt, row 1: filter is not a string"),
+        ("q.txt", b'{"query": "a", "filter": []}\n', "q.txt, row 1: filter is not a string"),
+        ("q.txt", b'{"query": "a", "filter": false}\n', "q.txt, row 1: filter is not a string"),
         ("q.txt", b'{"query": "a"}\n{"query": "b", "filter": "size:1"}\n', "q.txt, row 2: unknown filter"),
         ("q.txt", b'{"query": "a"}\n' + b"[" * 100_000, "q.txt, row 2: not JSON"),
         ("q.txt", "für".encode("latin-1"), "q.txt, row 1: not UTF-8"),
