@@ -7,6 +7,7 @@ read, so no archive can write anywhere else.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -84,9 +85,12 @@ def export_index(folder: Path, file: Path) -> list[Check]:
 
 @contextmanager
 def _writing(file: Path) -> Iterator[None]:
-    """Turns OSError into one line about the exported file."""
+    """Turns OSError into one line about the exported file, whose name SQLite takes in UTF-8 alone."""
     try:
+        str(file).encode()
         yield
+    except UnicodeEncodeError as error:
+        raise InputError(f"{file} is no name in UTF-8", hint="choose another name") from error
     except OSError as error:
         hint = "check that its folder exists, its permissions and free space"
         raise StoreError(f"{file} cannot be written: {error.strerror or error}", hint=hint) from error
@@ -157,7 +161,7 @@ def _build(work: Path) -> int:
 def _work_folder(target: Path, purpose: str) -> Iterator[Path]:
     """A private folder beside ``target``, locked while it is in use; those of killed runs are removed first."""
     prefix = f".{target.name}.{purpose}-"
-    for old in target.parent.glob(f"{prefix}*"):
+    for old in target.parent.glob(f"{glob.escape(prefix)}*"):
         with suppress(StoreLocked, NotADirectoryError):
             WriterLock(old).release()
             remove_tree(old)
@@ -181,9 +185,9 @@ def _unpack(file: Path, work: Path) -> None:
 @contextmanager
 def _members(file: Path) -> Iterator[tarfile.TarFile]:
     """The archive, open for reading."""
-    if file.exists() and not file.is_file():
-        raise InputError(f"{file} is no file", hint="make one with idc-local export")
     try:
+        if file.exists() and not file.is_file():
+            raise InputError(f"{file} is no file", hint="make one with idc-local export")
         stream = file.open("rb")
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}", hint="check the path") from error

@@ -175,3 +175,19 @@ def test_what_is_no_file_is_not_imported(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="is no file"):
             import_index(tmp_path / name, tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_file_that_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
+    file = tmp_path / ("x" * 300)  # refused to root too, unlike what lies in a folder without permissions
+    with pytest.raises(InputError) as caught:
+        import_index(file, tmp_path / "new")
+    assert (caught.value.message, caught.value.hint) == (f"{file} cannot be read: File name too long", "check the path")
+
+
+def test_any_name_in_utf_8_can_be_exported_to_and_imported_into(folder: Path, tmp_path: Path) -> None:
+    for name in ("a**", "[x", "100%", "naïve"):
+        export_index(folder, tmp_path / name)
+        import_index(tmp_path / name, tmp_path / "new" / name)
+        assert all(check.status == "ok" for check in verify(tmp_path / "new" / name, deep=True))
+    with pytest.raises(InputError, match="is no name in UTF-8"):
+        export_index(folder, tmp_path / "caf\udce9")
