@@ -5,6 +5,7 @@ Questions are kept for the arrow keys as long as the prompt lasts, and never wri
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -21,7 +22,7 @@ from idc_local.cli.render import explain_lines
 from idc_local.cli.search import UNSURE, SearchArguments, ask, search_result
 from idc_local.cli.terminal import dim, fit, lines_of, safe
 from idc_local.errors import IdcError, UsageError
-from idc_local.filters import parse_filter
+from idc_local.filters import SEPARATOR, parse_filter
 from idc_local.gaps import answered_well
 
 if TYPE_CHECKING:
@@ -146,8 +147,10 @@ class Prompt:
         source = self.session.runtime.source_state(chunk.path)
         if source.state != "match":
             write(f"{safe(chunk.path)} {'has ' if source.state in ('moved', 'changed') else 'is '}{source.state}\n")
-        command = opener(source.place, chunk.line_start, self.session.app.environ) if source.place else None
-        if command is None or subprocess.run(command, check=False).returncode:
+        packed = SEPARATOR in source.place and not os.path.exists(source.place)
+        file = "" if packed else source.place
+        command = opener(file, chunk.line_start, self.session.app.environ) if file else None
+        if command is None or _run(command):
             self._around(chunk.document_id, chunk.start, chunk.end)
 
     def _around(self, document: str, start: int, end: int) -> None:
@@ -158,7 +161,7 @@ class Prompt:
             write(line + "\n")
 
     def _chosen(self, number: str) -> Excerpt:
-        if not number.isascii() or not number.isdigit() or not 1 <= int(number) <= len(self.found):
+        if number not in map(str, range(1, len(self.found) + 1)):
             hint = f"give a number from 1 to {len(self.found)}" if self.found else "ask a question first"
             raise UsageError(f"there is no passage {number or 'without a number'}", hint=hint)
         return self.found[int(number) - 1]
@@ -176,12 +179,28 @@ NAMES = (*_COMMANDS, ":help", ":quit")
 def opener(path: str, line: int, environ: Mapping[str, str], system: str = sys.platform) -> list[str] | None:
     """The command that shows a file: the user's editor or pager for text, the desktop's program for the rest."""
     if PurePath(path).suffix.lower() in TEXT_SUFFIXES:
-        own = environ.get("VISUAL") or environ.get("EDITOR") or environ.get("PAGER") or shutil.which("less")
-        return [*shlex.split(own), f"+{line}", path] if own else None
+        named = (environ.get(name, "").strip() for name in ("VISUAL", "EDITOR", "PAGER"))
+        own = next(filter(None, named), shutil.which("less"))
+        return [*_words(own), f"+{line}", path] if own else None
     if system == "darwin":
         return ["open", path]
     desktop = environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
     return ["xdg-open", path] if desktop and shutil.which("xdg-open") else None
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"{command} cannot be started: {error}", hint="correct VISUAL or EDITOR") from error
+
+
+def _run(command: Sequence[str]) -> int:
+    try:
+        return subprocess.run(command, check=False).returncode
+    except OSError as error:
+        hint = "set VISUAL or EDITOR to the program that shows files"
+        raise UsageError(f"{command[0]} cannot be started: {error.strerror}", hint=hint) from error
 
 
 def completions(typed: str, questions: Sequence[str]) -> list[str]:

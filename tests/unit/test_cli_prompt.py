@@ -13,7 +13,7 @@ import pytest
 from click.testing import Result
 
 from idc_local.cli import prompt
-from idc_local.cli.prompt import completions, opener
+from idc_local.cli.prompt import HELP, completions, opener
 from idc_local.errors import StoreCorrupt
 from idc_local.whereabouts import SourceState
 from tests.clikit import FakeRuntime, invoke
@@ -26,7 +26,12 @@ GREETING = "2 passages. Ask a question, or :help. Ctrl-D leaves.\n  try: What do
 def talk(monkeypatch: pytest.MonkeyPatch) -> Talk:
     """Types lines, then Ctrl-D."""
 
-    def run(*lines: str | BaseException, runtime: FakeRuntime | None = None, options: tuple[str, ...] = ()) -> Result:
+    def run(
+        *lines: str | BaseException,
+        runtime: FakeRuntime | None = None,
+        options: tuple[str, ...] = (),
+        editor: str = "edit --wait",
+    ) -> Result:
         typed = iter(lines)
 
         def read(sign: str) -> str:
@@ -37,7 +42,7 @@ def talk(monkeypatch: pytest.MonkeyPatch) -> Talk:
 
         monkeypatch.setattr("builtins.input", read)
         monkeypatch.setattr(prompt, "is_interactive", lambda: True)
-        return invoke("search", *options, runtime=runtime, environ={"EDITOR": "edit --wait"})
+        return invoke("search", *options, runtime=runtime, environ={"EDITOR": editor})
 
     return run
 
@@ -172,13 +177,32 @@ def test_open_tells_what_became_of_the_source(talk: Talk, started: list[list[str
     [
         ("/a/b.md", {"VISUAL": "vim", "EDITOR": "nano"}, "linux", ["vim", "+7", "/a/b.md"]),
         ("/a/README", {"EDITOR": "'my editor' -w"}, "linux", ["my editor", "-w", "+7", "/a/README"]),
-        ("/a/b.txt", {"PAGER": "most"}, "linux", ["most", "+7", "/a/b.txt"]),
+        ("/a/b.txt", {"VISUAL": "", "EDITOR": "  ", "PAGER": "most"}, "linux", ["most", "+7", "/a/b.txt"]),
         ("/a/b.pdf", {"EDITOR": "vim"}, "darwin", ["open", "/a/b.pdf"]),
         ("/a/b.pdf", {"EDITOR": "vim"}, "linux", None),
     ],
 )
 def test_what_opens_a_file(path: str, environ: dict[str, str], system: str, command: list[str] | None) -> None:
     assert opener(path, 7, environ, system) == command
+
+
+@pytest.mark.parametrize(
+    ("editor", "message"),
+    [
+        ("/no/such/editor -w", "/no/such/editor cannot be started: No such file or directory. hint: set VISUAL or"),
+        ("edit 'x", "edit 'x cannot be started: No closing quotation. hint: correct VISUAL or EDITOR"),
+    ],
+)
+def test_an_editor_that_cannot_be_started_ends_the_turn_alone(talk: Talk, editor: str, message: str) -> None:
+    result = talk("pump", ":open 1", f":open {'9' * 5000}", ":help", editor=editor)
+    assert (result.exit_code, result.stdout.endswith(f"{HELP}\n")) == (0, True)
+    assert result.stderr.startswith(f"error: {message}")
+
+
+def test_a_member_of_an_archive_is_shown_here(talk: Talk, started: list[list[str]]) -> None:
+    inside = FakeRuntime(state=SourceState("match", "/docs/all.zip!/pump.md"))
+    assert "   The pump needs oil.\n" in talk("pump", ":open 2", runtime=inside).stdout.partition("2.  ")[2]
+    assert started == []
 
 
 def test_completion_offers_commands_and_questions() -> None:
