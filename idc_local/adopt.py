@@ -116,7 +116,7 @@ def _read_folder(path: Path, wish: Adoption) -> tuple[ModelSpec, dict[str, Path]
         (),
         wish.licence,
         title=path.name,
-        context=_window(path / "sentence_bert_config.json"),
+        context=_window(path / "sentence_bert_config.json", _table(path / "config.json")),
         languages=wish.languages,
         query_prompt=str(prompts.get("query", "")) if wish.query_prompt is None else wish.query_prompt,
         document_prompt=str(prompts.get("document", "")) if wish.document_prompt is None else wish.document_prompt,
@@ -162,10 +162,13 @@ def _table(path: Path) -> dict[str, Any]:
     return value or {}
 
 
-def _window(path: Path) -> int:
-    """Tokens that a model takes, 0 where its settings do not say."""
+def _window(path: Path, config: dict[str, Any]) -> int:
+    """Tokens that a model takes, 0 where its settings do not say; BERT has weights for a number of places."""
     tokens = _table(path).get("max_seq_length")
-    if tokens is not None and (type(tokens) is not int or tokens < SHORTEST_WINDOW):
+    places = config.get("max_position_embeddings") if config.get("model_type") == "bert" else None
+    if tokens is not None and (
+        type(tokens) is not int or tokens < SHORTEST_WINDOW or (type(places) is int and tokens > places)
+    ):
         raise ModelError(f"{path}: max_seq_length is {tokens!r}", hint="give the tokens that the model takes")
     return tokens or 0
 

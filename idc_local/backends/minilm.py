@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from idc_local.backends.pieces import cut_ids, merge_pieces, own_tokens, split_pieces
+from idc_local.backends.pieces import beyond_weights, cut_ids, merge_pieces, own_tokens, split_pieces
 from idc_local.backends.tokens import load_tokenizer
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
@@ -105,6 +105,7 @@ class BertQueryEncoder:
         self._shape = model.shape
         self._tokenizer = model.tokenizer
         self._threads = model.threads
+        self._name = files.name
         self._prompts = (files.document_prompt, files.query_prompt)
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
@@ -142,8 +143,11 @@ class BertQueryEncoder:
 
     def _forward(self, ids: list[int]) -> FloatArray:
         """float32 [tokens, d]. ids: token ids with special tokens."""
+        words = self._tensors["embeddings.word_embeddings.weight"]
+        if max(ids) >= len(words):
+            raise beyond_weights(self._name)
         embedded = (
-            self._tensors["embeddings.word_embeddings.weight"][ids]
+            words[ids]
             + self._tensors["embeddings.token_type_embeddings.weight"][0]
             + self._tensors["embeddings.position_embeddings.weight"][: len(ids)]
         )

@@ -11,12 +11,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from idc_local.backends.tokens import encodable
+from idc_local.errors import ModelError
 from idc_local.types import FloatArray, IntArray
 
 Tokenise = Callable[[list[str]], list[list[int]]]
 """Token ids of texts, special tokens included, never truncated."""
 
 NOISE = 1e-6
+
+
+def beyond_weights(name: str) -> ModelError:
+    """What to raise where the tokenizer, or the length of a window, is another model's."""
+    return ModelError(
+        f"model {name} has no weights for a token of its tokenizer, or for the last place of its window",
+        hint=f"idc-local models add PATH --name {name}, with all files of one version",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from idc_local.backends.native import quiet_stderr, return_memory, yield_while_waiting
-from idc_local.backends.pieces import cut_ids, merge_pieces, own_tokens, split_pieces
+from idc_local.backends.pieces import beyond_weights, cut_ids, merge_pieces, own_tokens, split_pieces
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
 from idc_local.machine import multiplies_bfloat16
@@ -97,6 +97,7 @@ class SentenceEmbedder:
         self._bfloat16 = bfloat16
         self._prompts = (files.document_prompt, files.query_prompt)
         self._window = int(model.max_seq_length or files.context or 512)
+        self._name = files.name
         self.fingerprint = files.fingerprint
         self.dimension = files.dimension or int(self._pooled(self._tokenise(["a"]), bfloat16=False).shape[1])
 
@@ -168,8 +169,11 @@ class SentenceEmbedder:
             {"input_ids": ids}, padding="max_length", max_length=width, return_tensors="pt", verbose=False
         )
         # Norms, residuals and the pooling stay in float32.
-        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
-            return self._model(dict(padded))
+        try:
+            with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+                return self._model(dict(padded))
+        except IndexError as error:
+            raise beyond_weights(self._name) from error
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[IntArray]:

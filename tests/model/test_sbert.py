@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 from dataclasses import replace
@@ -179,6 +180,24 @@ def test_weights_that_are_missing_or_no_numbers_fail_the_trial(
     with pytest.raises(ModelError, match="lacks weights, or holds some that are no numbers"):
         try_model(replace(files, main=folder), 1)
     assert try_model(files, 1) == 384
+
+
+def test_the_tokenizer_of_another_model_is_one_clear_error(files: ModelFiles, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(files.main, folder)
+    table = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    table["model"]["vocab"]["boiler"] = 30522  # behind the last row of the weights
+    (folder / "tokenizer.json").write_text(json.dumps(table))
+    other = replace(files, main=folder, name="other")
+    queries = load_query_encoder(other)
+    assert queries is not None
+    for encode in (queries.encode_queries, load_embedder(other, 1).encode_documents):
+        assert encode(["The roof."]).shape == (1, 384)
+        with pytest.raises(ModelError) as caught:
+            encode(["The roof.", "The boiler."])
+        assert caught.value.message == (
+            "model other has no weights for a token of its tokenizer, or for the last place of its window"
+        )
 
 
 def test_unusable_folder_is_one_clear_error(files: ModelFiles, tmp_path: Path) -> None:

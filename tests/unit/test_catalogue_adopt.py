@@ -108,6 +108,7 @@ def test_added_model_that_was_changed_is_refused(tmp_path: Path) -> None:
         ({"sentence_bert_config.json": '{"max_seq_length": "long"}'}, "max_seq_length is 'long'"),
         ({"sentence_bert_config.json": '{"max_seq_length": -5}'}, "max_seq_length is -5"),
         ({"sentence_bert_config.json": '{"max_seq_length": Infinity}'}, "max_seq_length is inf"),
+        ({"config.json": '{"model_type": "bert", "max_position_embeddings": 511}'}, "max_seq_length is 512"),
         ({"sentence_bert_config.json": "[1]"}, "holds no settings"),
         ({"config_sentence_transformers.json": '{"prompts": [1]}'}, "has prompts that cannot be used"),
         ({"modules.json": '[{"type": "run_me.Evil"}]'}, "needs code of its own"),
