@@ -7,14 +7,15 @@ Layer 3: takes ports, never prints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from idc_local.catalogue import ModelFiles
-from idc_local.errors import StoreMismatch, quote
+from idc_local.errors import ModelError, StoreMismatch, quote
 from idc_local.fingerprint import vector_key
 from idc_local.ports import Embedder, Progress
 from idc_local.types import FloatArray, HalfArray
@@ -100,6 +101,18 @@ class CachedEmbedder:
 def writer_fingerprint(files: ModelFiles) -> dict[str, Any]:
     """What must be the same for all vectors of an index."""
     return {"embedder": files.fingerprint, "embedder_name": files.name, "dimension": files.dimension}
+
+
+@contextmanager
+def naming_the_index(index: Path, made_with: str, known: Container[str]) -> Iterator[None]:
+    """Says of a model that nothing here is called by that the index was made with it."""
+    try:
+        yield
+    except ModelError as error:
+        if made_with and made_with not in known:
+            error.message += f", which the index in {index} was made with"
+            error.hint = f"idc-local models add PATH --name {made_with}; IDC_EMBEDDER=NAME where it has another name"
+        raise
 
 
 def check_embedder(fingerprint: Mapping[str, Any], files: ModelFiles, folder: Path) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from idc_local import store
 from idc_local.catalogue import EMBEDDER, GENERATOR, Catalogue, ModelFiles
 from idc_local.config import Settings
-from idc_local.embedding import CachedEmbedder, check_embedder, writer_fingerprint
+from idc_local.embedding import CachedEmbedder, check_embedder, naming_the_index, writer_fingerprint
 from idc_local.errors import NothingFound, StoreError
 from idc_local.filters import lies_in
 from idc_local.machine import available_threads
@@ -69,7 +69,9 @@ class Runtime:
 
     def embedder_files(self) -> ModelFiles:
         """The embedder that the settings name, else the one that the index was made with, else the default."""
-        return self._files(EMBEDDER, self.settings.embedder or self._index_embedder())
+        made_with = "" if self.settings.embedder else self._index_embedder()
+        with naming_the_index(self.settings.index, made_with, self._catalogue.specs):
+            return self._files(EMBEDDER, self.settings.embedder or made_with)
 
     @property
     def embedder_fingerprint(self) -> str:
@@ -99,11 +101,11 @@ class Runtime:
             TextGenerator, self._loading(f"generator {files.name}", lambda: load_generator(files, self.threads))
         )
 
-    def _counter(self) -> TokenCounter:
+    def _counter(self, embedder: str) -> TokenCounter:
         """The embedder's own tokenizer where its files are there, else an estimate that errs high."""
         from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
 
-        folder = self._catalogue.place(self._catalogue.spec_of(EMBEDDER, self.settings.embedder))
+        folder = self._catalogue.place(self._catalogue.spec_of(EMBEDDER, embedder))
         if not (folder / "tokenizer.json").is_file():
             return EstimatedWordPieces()
         return cast(TokenCounter, self._once(f"counter {folder}", lambda: load_token_counter(folder)))
@@ -142,7 +144,7 @@ class Runtime:
         embedder = self.embedder_files() if embed else NO_MODEL
         generator = self._files(GENERATOR, self.settings.generator) if intents == "model" else NO_MODEL
         return PipelinePorts(
-            counter=self._counter(),
+            counter=self._counter(embedder.name if embed else self.settings.embedder),
             embedder=CachedEmbedder(
                 lambda: self._embedder(embedder), cache, embedder.dimension, self._progress, embedder.languages
             ),

@@ -63,7 +63,7 @@ class FakeModelsRuntime(Runtime):
     def _generator(self, files: ModelFiles) -> TextGenerator:
         return AskingGenerator()
 
-    def _counter(self) -> TokenCounter:
+    def _counter(self, embedder: str) -> TokenCounter:
         return WordCounter()
 
 

@@ -23,7 +23,7 @@ class TinyRuntime(Runtime):
     def _generator(self, files: ModelFiles) -> TextGenerator:
         return ScriptedGenerator()
 
-    def _counter(self) -> TokenCounter:
+    def _counter(self, embedder: str) -> TokenCounter:
         return WordCounter()
 
 
