@@ -264,9 +264,11 @@ def registered(folder: Path) -> Iterator[ModelSpec]:
         specs = [spec_from(entry, added=True) for entry in table["models"]]
     except (FileNotFoundError, NotADirectoryError):
         return
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"{path} cannot be used ({reason})", hint=f"mv {quote(path)} {quote(path)}.broken") from None
+    except OSError as error:
+        hint = f"make {path} readable, or choose another folder with --models DIR"
+        raise ModelError(f"{path} cannot be read ({error.strerror})", hint=hint) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{path} cannot be used ({error})", hint=f"mv {quote(path)} {quote(path)}.broken") from None
     yield from specs
 
 

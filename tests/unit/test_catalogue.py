@@ -225,6 +225,14 @@ def test_damaged_registry_is_an_error_that_names_it(folder: Path, text: str) -> 
         Catalogue(folder)
 
 
+def test_a_folder_that_may_not_be_looked_at_is_not_called_broken(folder: Path) -> None:
+    models = folder / ("m" * 300)  # refused to root too, unlike a folder without permissions
+    with pytest.raises(ModelError) as caught:
+        Catalogue(models)
+    assert caught.value.message == f"{models}/registry.json cannot be read (File name too long)"
+    assert caught.value.hint == f"make {models}/registry.json readable, or choose another folder with --models DIR"
+
+
 def test_registry_that_is_no_file_is_an_error_at_once(folder: Path) -> None:
     os.mkfifo(folder / "registry.json")
     with pytest.raises(ModelError, match=r"registry\.json cannot be used \(not a file\)"):
