@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -65,7 +66,9 @@ def read_manifest(bundle: zipfile.ZipFile, file: Path) -> Manifest:
         for entry in manifest["files"]:
             _check_path(entry["path"])
             int(entry["size"]), str(entry["sha256"])
-        [str(model["name"]) for model in manifest["models"]]
+        [(str(model["name"]), model["added"]) for model in manifest["models"]]
+        [str(manifest[key]) for key in ("package", "version", "python")]
+        [str(feature) for feature in manifest.get("processor", ())]
         return dict(manifest)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise BundleError(f"{file} is no bundle ({error})", "make one with idc-local models bundle FILE") from error
@@ -95,11 +98,11 @@ def extract(bundle: zipfile.ZipFile, entry: dict[str, Any], target: Path | None)
     hashed, size = hashlib.sha256(), 0
     try:
         with bundle.open(entry["path"]) as source, open(target or os.devnull, "wb") as out:
-            while block := source.read(BLOCK):
+            while size <= int(entry["size"]) and (block := source.read(BLOCK)):
                 hashed.update(block)
                 size += len(block)
                 out.write(block)
-    except KeyError:
+    except (KeyError, EOFError, NotImplementedError, RuntimeError, zlib.error):  # what zipfile makes of odd members
         size = -1
     if size != entry["size"] or hashed.hexdigest() != entry["sha256"]:
         if target:

@@ -421,6 +421,32 @@ def test_manifests_of_another_form(tmp_path: Path, manifest: str) -> None:
         install_models(Catalogue(tmp_path / "models"), tmp_path / "b", Silent())
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"package": None}, {"version": None}, {"python": None}, {"processor": 5}, {"models": [{"name": "tiny"}]}],
+    ids=str,
+)
+def test_a_manifest_without_something_that_is_needed(made: Bundle, tmp_path: Path, change: dict[str, Any]) -> None:
+    changed = {key: value for key, value in (manifest_of(made.file) | change).items() if value is not None}
+    rewritten(made.file, lambda members: members.update({"manifest.json": json.dumps(changed).encode()}))
+    with pytest.raises(BundleError, match="is no bundle"):
+        unbundle.install(made.file, tmp_path / "venv", None, lambda text: None)
+    with pytest.raises(InputError, match="is no bundle"):
+        install_models(Catalogue(tmp_path / "other"), made.file, Silent())
+
+
+@pytest.mark.parametrize(("place", "value"), [(8, 1), (10, 99)], ids=["encrypted", "packed in an unknown way"])
+def test_a_member_that_cannot_be_unpacked(made: Bundle, tmp_path: Path, place: int, value: int) -> None:
+    data = bytearray(made.file.read_bytes())
+    name = b"models/tiny/m.gguf"
+    entry = data.rindex(name) - 46  # of the directory at the end; the one before the member is 16 bytes shorter
+    assert data[entry : entry + 4] == b"PK\x01\x02"
+    data[entry + place] = data[data.index(name) - 30 + place - 2] = value
+    made.file.write_bytes(data)
+    with pytest.raises(BundleError, match=r"models/tiny/m\.gguf is not what the manifest says"):
+        unbundle.install(made.file, tmp_path / "venv", None, lambda text: None)
+
+
 def test_instructions_that_the_processor_lacks(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor : 0\nflags\t\t: fpu avx avx2\n")
