@@ -2,8 +2,9 @@
 
 * Words are NFKC-normalised, case-folded, stemmed in the text's language (Snowball) and rid of accents; its function
   words are left out. Characters that nobody sees part no word, and a word that a line end has parted is one too.
-* Identifiers are kept whole beside their parts: ``max_retry_count``, ``1.0.21``, ``real-time``, ``E-4012``, and the
-  forms whose punctuation carries the meaning: ``C++``, ``C#``, ``.NET``, ``#775``. ``U.S.A.`` is ``usa`` too.
+* Identifiers are kept whole beside their parts: ``max_retry_count``, ``1.0.21``, ``E-4012``, ``ISO9001``, and the
+  forms whose punctuation carries the meaning: ``C++``, ``C#``, ``.NET``, ``#775``. ``U.S.A.`` is ``usa`` too, and words
+  with hyphens are also what they are without: ``real-time`` is ``realtime``, ``real`` and ``time``.
 * Scripts written without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) become overlapping character bigrams.
 
 Layer 1, pure. Owns snowballstemmer.
@@ -80,7 +81,11 @@ _TERM = re.compile(
     rf"|(?P<word>{_LETTER}+(?:[-_./'’:@{_BREAK}](?!{_OPERATOR}){_LETTER}+)*)"
 )
 _PART = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
-_ALL_LETTERS = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+")
+_LETTERS = rf"(?:[^\W\d_]|[{_MARKS}])+"
+_ALL_LETTERS = re.compile(_LETTERS)
+_HYPHENATED = re.compile(rf"{_LETTERS}(?:-{_LETTERS})+")
+_MIXED = re.compile(r"([^\W\d_]{2,})(\d+)|(\d+)([^\W\d_]{2,})")
+"""A word and a number written as one: ``ISO9001``, ``400mg``. One letter alone says too little."""
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _BROKEN = re.compile(r"(?<=[^\W\d_]{2})[-\xad\u2010][ \t]*(?:\r\n|\r|\n)[ \t]*(?=[^\W\d_A-Z])")
 _UNSEEN = re.compile(r"[\xad\u180e\u200b\u200d\u200e\u200f\u2060-\u2064\ufeff]|(?<![\u0600-\u06ff])\u200c")
@@ -171,20 +176,30 @@ def _bigrams(run: str) -> Iterator[str]:
 
 def _word_terms(word: str, language: str) -> Iterator[str]:
     if _BREAK in word:
-        yield from _word_terms(word.replace(_BREAK, ""), language)
-        word = word.replace(_BREAK, "-")
+        joined, word = word.replace(_BREAK, ""), word.replace(_BREAK, "-")
+        if _ALL_LETTERS.fullmatch(joined) is None:
+            yield from _word_terms(joined, language)
     parts = _PART.findall(word)
-    if len(parts) > 1:
+    if _HYPHENATED.fullmatch(word):
+        yield from _stems("".join(parts)[:_MAX_TERM], language)
+    elif len(parts) > 1:
         if "'" not in word and "’" not in word:
             yield without_accents(word[:_MAX_TERM])[:_MAX_TERM]
             if _INITIALS.fullmatch(word):
                 yield word.replace(".", "")
         elif len(parts[-1]) <= 2:
             parts = parts[:-1]
-    stop_words = _STOP_WORDS.get(language, frozenset())
     for part in parts:
-        if part not in stop_words:
-            yield from _stems(part[:_MAX_TERM], language)
+        yield from _part_terms(part, language)
+
+
+def _part_terms(part: str, language: str) -> Iterator[str]:
+    """Stems of a part without punctuation, and of the word and the number in it, unless they are function words."""
+    mixed = _MIXED.fullmatch(part[:_MAX_TERM])
+    stop_words = _STOP_WORDS.get(language, frozenset())
+    for piece in (part, *filter(None, mixed.groups())) if mixed else (part,):
+        if piece not in stop_words:
+            yield from _stems(piece[:_MAX_TERM], language)
 
 
 def lexical_terms(text: str, language: str) -> list[str]:
@@ -195,7 +210,7 @@ def lexical_terms(text: str, language: str) -> list[str]:
     >>> lexical_terms("浮球磨损", "zh")
     ['浮球', '球磨', '磨损']
     >>> lexical_terms("a transfor-\nmation", "en")
-    ['transform', 'transfor-mation', 'transfor', 'mation']
+    ['transform', 'transfor', 'mation']
     """
     found: list[str] = []
     for match in _TERM.finditer(normalise(_BROKEN.sub(_BREAK, text))):

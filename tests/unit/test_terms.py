@@ -16,7 +16,6 @@ from idc_local.terms import folded, lexical_terms, normalise, query_terms, term_
     ("text", "whole"),
     [
         ("version 1.0.21 is out", "1.0.21"),
-        ("a real-time queue", "real-time"),
         ("set `max_retry_count` now", "max_retry_count"),
         ("error E-4012.", "e-4012"),
         ("clients in C++ only", "c++"),
@@ -29,7 +28,6 @@ from idc_local.terms import folded, lexical_terms, normalise, query_terms, term_
         ("in C/C++ and", "c++"),
         ("needs C++20 now", "c++"),
         ("VB/F#", "f#"),
-        ("a non\u2011breaking real\u2010time queue", "real-time"),
         ("the .bashrc file", "bashrc"),
         ("in the U.S.A. only", "usa"),
         ("at 3 p.m.", "pm"),
@@ -42,6 +40,41 @@ def test_identifiers_stay_whole_beside_their_parts(text: str, whole: str) -> Non
 def test_identifier_parts_are_terms_of_their_own() -> None:
     assert lexical_terms("max_retry_count", "en") == ["max_retry_count", "max", "retri", "count"]
     assert lexical_terms("1.0.21", "en") == ["1.0.21", "1", "0", "21"]
+
+
+@pytest.mark.parametrize(
+    ("written", "terms"),
+    [
+        ("e-mail", ["email", "e", "mail"]),
+        ("E-Mails", ["email", "e", "mail"]),
+        ("real-time", ["realtim", "real", "time"]),
+        ("non\u2011breaking real\u2010time", ["nonbreak", "non", "break", "realtim", "real", "time"]),
+        ("state-of-the-art", ["stateoftheart", "state", "art"]),
+        ("co-opération", ["cooper", "co", "oper"]),
+        ("read-only_flag", ["read-only_flag", "read", "onli", "flag"]),
+        ("covid-19", ["covid-19", "covid", "19"]),
+    ],
+)
+def test_a_word_with_hyphens_is_also_the_word_without(written: str, terms: list[str]) -> None:
+    assert lexical_terms(written, "en") == terms
+
+
+@pytest.mark.parametrize(
+    ("written", "terms"),
+    [
+        ("ISO9001", ["iso9001", "iso", "9001"]),
+        ("ISO 9001", ["iso", "9001"]),
+        ("400mg", ["400mg", "400", "mg"]),
+        ("UTF8", ["utf8", "utf", "8"]),
+        ("AS400", ["as400", "400"]),
+        ("Łódź2024", ["lodz2024", "lodz", "2024"]),
+        ("E17 h264 5V", ["e17", "h264", "5v"]),
+        ("a1b2c3d4", ["a1b2c3d4"]),
+        ("9" * 70 + "mg", ["9" * 64]),
+    ],
+)
+def test_a_word_and_a_number_written_as_one_are_terms_of_their_own_too(written: str, terms: list[str]) -> None:
+    assert lexical_terms(written, "en") == terms
 
 
 def test_sentence_marks_are_not_part_of_a_word() -> None:
@@ -99,7 +132,19 @@ def test_the_persian_space_that_is_none_parts_words() -> None:
 @pytest.mark.parametrize("hyphen", ["-\n", "-\r\n", "-  \n   ", "\xad\n", "\u2010\r"])
 def test_a_word_that_a_line_end_has_parted_is_one_too(hyphen: str) -> None:
     assert lexical_terms(f"the labora{hyphen}tory", "en")[0] == "laboratori"
-    assert lexical_terms(f"a real{hyphen}time queue", "en") == ["realtim", "real-time", "real", "time", "queue"]
+    assert lexical_terms(f"a real{hyphen}time queue", "en") == ["realtim", "real", "time", "queue"]
+
+
+def test_a_word_with_a_hyphen_of_its_own_that_a_line_end_has_parted_keeps_both_readings() -> None:
+    assert lexical_terms("self-hypno-\nsis", "en") == [
+        "selfhypnosi",
+        "self",
+        "hypnosi",
+        "selfhypnosi",
+        "self",
+        "hypno",
+        "sis",
+    ]
 
 
 def test_a_dash_at_a_line_end_joins_nothing() -> None:
