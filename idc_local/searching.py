@@ -13,15 +13,14 @@ from typing import Protocol
 
 import numpy as np
 
+from idc_local.answers import answer_span
 from idc_local.filters import Filter, parse_filter, source_passes
 from idc_local.ports import Progress, TokenEncoder
 from idc_local.queries import is_foreign, parse_query, query_vector
 from idc_local.ranking import (
     RERANKED,
-    SPAN_SHARE,
     RankingWeights,
     Signals,
-    best_run,
     fuse,
     late_interaction,
     lift_neighbours,
@@ -149,8 +148,9 @@ class Searcher:
         hits = []
         for rank, (position, chunk) in enumerate(zip(order.tolist(), chunks, strict=True), start=1):
             own = evidence[offsets[position] : offsets[position + 1]]
-            spans = self._snapshot.sentence_spans(int(rows[position]))
-            span = answer_span(chunk, own, spans, likely=rank <= likely)
+            row = int(rows[position])
+            spans, gaps = self._snapshot.sentence_spans(row), self._snapshot.sentence_gaps(row)
+            span = answer_span(chunk, own, spans, gaps, likely=rank <= likely)
             explain = _explain(signals, fused, position, interactions.get(position))
             hits.append(self._hit(chunk, rank, explain, span))
         return hits
@@ -251,19 +251,6 @@ class Searcher:
         for row, chunk in zip(rows.tolist(), self._snapshot.chunks(rows.tolist()), strict=True):
             found[row] = wanted in folded(chunk.text)
         return found
-
-
-def answer_span(chunk: Chunk, evidence: FloatArray, spans: IntArray, *, likely: bool = True) -> AnswerSpan:
-    """Best run of the chunk's sentences, white space at its ends left out.
-
-    evidence: float32 [s], of the sentences. spans: int64 [s, 2], the sentences in code points.
-    """
-    run = best_run(evidence, SPAN_SHARE * float(evidence.max()))
-    start, end = int(spans[run.start, 0]), int(spans[run.end - 1, 1])
-    text = chunk.text[start - chunk.start : end - chunk.start]
-    lead = len(text) - len(text.lstrip())
-    text = text.strip()
-    return AnswerSpan(start + lead, start + lead + len(text), text, likely)
 
 
 def passage_text(chunk: Chunk) -> str:

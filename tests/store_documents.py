@@ -168,6 +168,7 @@ def visible(folder: Path) -> dict[str, Any]:
             "sources": dict(snapshot.sources()),
             "counts": snapshot.counts,
             "spans": [snapshot.sentence_spans(row).tolist() for row in rows.tolist()],
+            "gaps": [snapshot.sentence_gaps(row).tolist() for row in rows.tolist()],
             "vectors": snapshot.chunk_vectors(rows).tobytes(),
             "sentences": [part.tobytes() for part in snapshot.sentence_vectors(rows)],
             "terms": [part.tobytes() for part in snapshot.sentence_terms(rows)],

@@ -12,6 +12,7 @@ from itertools import chain
 
 import numpy as np
 
+from idc_local.answers import sentence_gaps
 from idc_local.chunks import build_chunks, context_terms, intent_chunks, mean_vectors, unit_rows
 from idc_local.errors import InputError
 from idc_local.evaluation.prepare import PreparedSet
@@ -212,6 +213,10 @@ def _joined(prepared: PreparedSet, parts: Sequence[_Part]) -> ChunkIndex:
         raise InputError(f"{prepared.dataset.name}: no chunks, nothing to evaluate", hint="the documents are empty")
     pieces = [rows for part in parts for rows in part.pieces]
     intent_rows, intent_offsets = _intents_by_chunk(prepared, parts)
+    gaps = np.zeros(len(prepared.sentence_terms), dtype=np.int64)
+    gaps[: prepared.sentence_base[-1]] = np.concatenate(
+        [sentence_gaps(document.sentences) for document in prepared.documents]
+    )
     return ChunkIndex(
         chunks=chunks,
         passages=_passages(prepared, parts),
@@ -221,6 +226,7 @@ def _joined(prepared: PreparedSet, parts: Sequence[_Part]) -> ChunkIndex:
         piece_rows=np.concatenate(pieces),
         piece_offsets=np.concatenate([[0], np.cumsum([rows.size for rows in pieces])]).astype(np.int64),
         piece_spans=np.concatenate([part.spans for part in parts]),
+        piece_gaps=gaps[np.concatenate(pieces)],
         intent_rows=intent_rows,
         intent_offsets=intent_offsets,
     )

@@ -15,6 +15,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from idc_local.answers import answer_span
 from idc_local.evaluation.scoring import DEPTH, Passages, Ranking
 from idc_local.memory import Silent
 from idc_local.ports import TokenEncoder
@@ -31,7 +32,7 @@ from idc_local.ranking import (
     segment_max,
     sentence_evidence,
 )
-from idc_local.searching import Reranker, answer_span
+from idc_local.searching import Reranker
 from idc_local.types import BoolArray, Chunk, FloatArray, IntArray
 
 PAPER_K1, PAPER_B = 1.5, 0.75
@@ -104,8 +105,8 @@ class ChunkIndex:
 
     vectors: float32 [k, d], unit rows. terms: the lexical terms of each chunk. piece_rows: int64 [s], the columns of
     ``Asked.pieces`` that make up the chunks, chunk after chunk; piece_offsets: int64 [k + 1] into them; piece_spans:
-    int64 [s, 2], their code points; piece_terms: the lexical terms of each. intent_rows, intent_offsets: the same for
-    ``Asked.intents``.
+    int64 [s, 2], their code points; piece_gaps: int64 [s], what is before each (``answers.sentence_gaps``);
+    piece_terms: the lexical terms of each. intent_rows, intent_offsets: the same for ``Asked.intents``.
     """
 
     chunks: tuple[Chunk, ...]
@@ -115,6 +116,7 @@ class ChunkIndex:
     piece_rows: IntArray
     piece_offsets: IntArray
     piece_spans: IntArray
+    piece_gaps: IntArray
     piece_terms: tuple[tuple[str, ...], ...]
     intent_rows: IntArray
     intent_offsets: IntArray
@@ -270,7 +272,8 @@ class _Remembering:
 
 def _best_span(question: int, row: int, index: ChunkIndex, scores: Scores) -> tuple[int, int, int]:
     own = slice(int(index.piece_offsets[row]), int(index.piece_offsets[row + 1]))
-    span = answer_span(index.chunks[row], scores.pieces[question, own], index.piece_spans[own])
+    evidence, spans, gaps = scores.pieces[question, own], index.piece_spans[own], index.piece_gaps[own]
+    span = answer_span(index.chunks[row], evidence, spans, gaps)
     return int(index.passages.document[row]), span.start, span.end
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from idc_local.answers import sentence_gaps
 from idc_local.fingerprint import digest
 from idc_local.store.blocks import BlockFolder, BlockWriter, Sink
 from idc_local.store.codec import decode_json, decode_sentences, expand, view_array
@@ -26,7 +27,7 @@ from idc_local.store.vectorcache import read_vectors
 from idc_local.store.vectors import CodeFile, VectorFile, write_codes, write_vectors
 from idc_local.types import FloatArray, HalfArray, IntArray
 
-MEMBERS, TABLE, IDS, SPANS = "members.npy", "table.npy", "ids.npy", "spans.npy"
+MEMBERS, TABLE, IDS, SPANS, GAPS = "members.npy", "table.npy", "ids.npy", "spans.npy", "gaps.npy"
 CHUNK_VECTORS, INTENT_VECTORS, SENTENCE_VECTORS = "chunks.faiss", "intents.faiss", "sentences.npy"
 CHUNK_CODES = "codes.faiss"
 SENTENCES, INTENTS = slice(2, 4), slice(4, 6)
@@ -118,6 +119,7 @@ def edition_vectors(truth: Truth, edition: Edition, take: Callable[[HalfArray], 
 
 def _write_tables(truth: Truth, editions: Sequence[Edition], writer: BlockWriter) -> None:
     tables, spans, ids = [np.zeros((0, 6), np.int64)], [np.zeros((0, 2), np.int64)], []
+    gaps = [np.zeros(0, np.uint8)]
     sentence, intent = 0, 0
     for edition in editions:
         table = np.zeros((edition.chunks, 6), dtype=np.int64)
@@ -129,10 +131,12 @@ def _write_tables(truth: Truth, editions: Sequence[Edition], writer: BlockWriter
         tables.append(table)
         own = decode_sentences(read_part(truth.folder, truth.db, edition, "sentences"))
         spans.append(np.stack([own.starts, own.ends], axis=1))
+        gaps.append(sentence_gaps(own).astype(np.uint8))
         ids.append(read_part(truth.folder, truth.db, edition, "chunk_ids"))
         sentence, intent = sentence + edition.sentences, intent + edition.intents
     writer.array(TABLE, np.concatenate(tables))
     writer.array(SPANS, np.concatenate(spans))
+    writer.array(GAPS, np.concatenate(gaps))
     writer.array(IDS, np.frombuffer(b"".join(ids), dtype=np.uint8).reshape(-1, 32))
 
 
@@ -162,7 +166,7 @@ class Segment:
         self._dimension = dimension
         self.table = self._files.array(TABLE).whole()
         self._sentences = self._files.array(SENTENCE_VECTORS)
-        self._spans = self._files.array(SPANS)
+        self._spans, self._gaps = self._files.array(SPANS), self._files.array(GAPS)
         self._vectors: dict[str, VectorFile] = {}
 
     @cached_property
@@ -210,6 +214,10 @@ class Segment:
     def sentence_spans(self, chunk: int) -> IntArray:
         """int64 [s, 2]: code points of the sentences of a chunk."""
         return self._spans.part(int(self.table[chunk, 2]), int(self.table[chunk, 3]))
+
+    def sentence_gaps(self, chunk: int) -> npt.NDArray[np.uint8]:
+        """uint8 [s]: what is before each sentence of a chunk, from ``answers.sentence_gaps``."""
+        return self._gaps.part(int(self.table[chunk, 2]), int(self.table[chunk, 3]))
 
     def intent_owner(self) -> IntArray:
         """int64 [m]: the chunk of each intent."""

@@ -223,6 +223,11 @@ class Snapshot(Rows):
         segment, chunk = self._segment(row)
         return np.array(segment.sentence_spans(chunk))
 
+    def sentence_gaps(self, row: int) -> IntArray:
+        """int64 [s]: what is before each of the row's sentences, from ``answers.sentence_gaps``."""
+        segment, chunk = self._segment(row)
+        return segment.sentence_gaps(chunk).astype(np.int64)
+
     def chunks(self, rows: Sequence[int]) -> list[Chunk]:
         """The chunks of ``rows``, whole, with their intents."""
         with sql_errors(self._folder):

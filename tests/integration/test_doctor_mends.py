@@ -22,6 +22,7 @@ from idc_local.cli import cli
 from idc_local.cli.session import App
 from idc_local.config import user_config_file
 from idc_local.netguard import seal_environment
+from idc_local.store.layout import FORMAT
 from tests.tinykit import MEMBERS, TinyRuntime, place_models, spec
 from tests.unit.test_catalogue_pull import write_wheel
 
@@ -131,7 +132,7 @@ def no_index(place: Place) -> None:
 
 
 def damaged_manifest(place: Place) -> None:
-    (place.index / "manifest.json").write_text('{"format": 2}')
+    (place.index / "manifest.json").write_text(f'{{"format": {FORMAT}}}')
 
 
 def lost_generation(place: Place) -> None:

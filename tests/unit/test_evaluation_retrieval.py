@@ -71,6 +71,7 @@ def index(ids: str, vectors: FloatArray, terms: list[list[str]], documents: list
         piece_rows=np.arange(count, dtype=np.int64),
         piece_offsets=np.arange(count + 1, dtype=np.int64),
         piece_spans=spans,
+        piece_gaps=np.zeros(count, dtype=np.int64),
         piece_terms=tuple(tuple(own) for own in terms),
         intent_rows=np.zeros(0, dtype=np.int64),
         intent_offsets=np.zeros(count + 1, dtype=np.int64),

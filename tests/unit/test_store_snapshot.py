@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from idc_local.errors import NothingFound, StoreCorrupt, StoreError, StoreMismatch, UsageError
 from idc_local.store import Snapshot, Writer
+from idc_local.types import Structure
 from tests.store_documents import FINGERPRINT, make_indexed, make_source, vector
 
 ONE = "The first sentence. The second one. A third. A fourth. A fifth."
@@ -52,6 +54,19 @@ def test_rows_are_in_order_of_first_path_and_place(folder: Path) -> None:
         expected = make_indexed(ONE, "b.txt").chunks
         assert (chunks[2], chunks[0]) == (expected[0], expected[2])
         assert [snapshot.sentence_spans(row).tolist() for row in (1, 3)] == [[[0, 20], [20, 36]], [[55, 63]]]
+
+
+def test_what_is_before_each_sentence_is_kept(tmp_path: Path) -> None:
+    made = make_indexed("Head. One. Two. Three. Four.", "a.txt", size=3)
+    boundary = np.array([Structure.HEADING, Structure.PARAGRAPH, Structure.NONE, Structure.ITEM, Structure.HEADING])
+    glue = np.array([False, True, False, True, False])
+    indexed = replace(made, sentences=replace(made.sentences, boundary=boundary, glue=glue))
+    with Writer.open(tmp_path / "index", FINGERPRINT) as writer:
+        writer.put_document(indexed)
+        writer.put_source(make_source(indexed))
+        writer.publish()
+    with Snapshot.open(tmp_path / "index") as snapshot:
+        assert [snapshot.sentence_gaps(row).tolist() for row in range(2)] == [[3, 2 + 4, 0], [1 + 4, 3]]
 
 
 def test_chunks_are_found_by_the_beginning_of_their_id(folder: Path) -> None:

@@ -1,0 +1,80 @@
+"""The answer inside a passage: the run of sentences that speaks most to the question, never without its point.
+
+A heading, a table's header, a question, or a sentence that ends with a colon only announces what follows. A run that
+would end with one goes on to what is announced. Layer 1, pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from idc_local.ranking import SPAN_SHARE, best_run
+from idc_local.types import AnswerSpan, Chunk, FloatArray, IntArray, Sentences, Span, Structure
+
+GLUE = 4
+"""Added to the ``Structure`` of a gap that must not be cut, where both are told as one number."""
+
+LITTLE = 30
+"""Characters below which a sentence says too little alone: ``Yes.``, ``Serves 4.``"""
+
+_ANNOUNCES = re.compile(r"[:?\uff1a\uff1f\u061f][\s*_`\"'”’»)\]]*\Z")
+
+
+def sentence_gaps(sentences: Sentences) -> IntArray:
+    """int64 [n]: ``boundary`` and ``glue`` of the gap before each sentence as one number, 0 to 7."""
+    return np.asarray(sentences.boundary + GLUE * sentences.glue, dtype=np.int64)
+
+
+def answer_span(
+    chunk: Chunk, evidence: FloatArray, spans: IntArray, gaps: IntArray, *, likely: bool = True
+) -> AnswerSpan:
+    """Best run of the chunk's sentences, white space at its ends left out.
+
+    evidence: float32 [s], of the sentences. spans: int64 [s, 2], the sentences in code points. gaps: int64 [s], what
+    is before each, from ``sentence_gaps``.
+    """
+    texts = [chunk.text[start - chunk.start : end - chunk.start] for start, end in spans.tolist()]
+    run = best_run(evidence, SPAN_SHARE * float(evidence.max()))
+    best = run.start + int(evidence[run.start : run.end].argmax())
+    run = with_its_point(run, best, texts, gaps)
+    start, end = int(spans[run.start, 0]), int(spans[run.end - 1, 1])
+    text = chunk.text[start - chunk.start : end - chunk.start]
+    lead = len(text) - len(text.lstrip())
+    text = text.strip()
+    return AnswerSpan(start + lead, start + lead + len(text), text, likely)
+
+
+def with_its_point(run: Span, best: int, texts: list[str], gaps: IntArray) -> Span:
+    r"""The run without sentences at its end that announce others; with these, if its best sentence is among them.
+
+    best: the sentence that speaks most to the question, one of the run. A list or table is announced as a whole, and
+    of a paragraph as much as says something.
+
+    >>> texts = ["2 Safety\n", "Never:\n", "- run it dry\n", "- open it\n", "Call us."]
+    >>> gaps = np.array([Structure.HEADING, Structure.PARAGRAPH | GLUE, 2, 1, 2])
+    >>> with_its_point(Span(0, 1), 0, texts, gaps)
+    Span(start=0, end=4)
+    """
+    end = run.end
+    while end < len(texts) and end - 1 > best and _announces(end - 1, texts, gaps):
+        end -= 1
+    while end < len(texts) and _announces(end - 1, texts, gaps):
+        first = end
+        end += 1
+        while end < len(texts) and (gaps[end] == Structure.ITEM or _goes_on(first, end, texts, gaps)):
+            end += 1
+    return Span(run.start, end)
+
+
+def _goes_on(first: int, end: int, texts: list[str], gaps: IntArray) -> bool:
+    """True where the sentence at ``end`` is of the same paragraph as the one before, and it is little so far."""
+    return bool(gaps[end] == Structure.NONE) and sum(len(text.strip()) for text in texts[first:end]) < LITTLE
+
+
+def _announces(place: int, texts: list[str], gaps: IntArray) -> bool:
+    """True where a sentence is nothing without the next one: a block of code that is in parts announces nothing."""
+    if gaps[place + 1] & GLUE:
+        return bool(gaps[place] & ~GLUE >= Structure.PARAGRAPH)
+    return _ANNOUNCES.search(texts[place]) is not None

@@ -1,0 +1,102 @@
+"""The answer inside a passage: a run never ends with what only announces more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from idc_local.answers import GLUE, answer_span, sentence_gaps, with_its_point
+from idc_local.sentences import split_sentences
+from idc_local.types import Block, BlockKind, Chunk, Document, Limits, Span, Structure
+from tests.fakes import WordCounter
+
+ITEM, PARAGRAPH, HEADING = Structure.ITEM, Structure.PARAGRAPH, Structure.HEADING
+HEADED = PARAGRAPH | GLUE
+
+
+def run_after(start: int, end: int, texts: list[str], gaps: list[int], best: int | None = None) -> tuple[int, int]:
+    best = end - 1 if best is None else best
+    found = with_its_point(Span(start, end), best, texts, np.array(gaps, dtype=np.int64))
+    return found.start, found.end
+
+
+def test_a_run_of_sentences_stays_as_it_is() -> None:
+    assert run_after(0, 1, ["One. ", "Two. ", "Three."], [HEADING, 0, 0]) == (0, 1)
+    assert run_after(1, 3, ["One. ", "Two. ", "Three."], [HEADING, 0, 0]) == (1, 3)
+
+
+@pytest.mark.parametrize("kind", [PARAGRAPH, HEADING, ITEM])
+def test_a_heading_has_the_sentence_behind_it(kind: int) -> None:
+    texts = ["Before.\n\n", "§ 7 Grills\n", "Only electric ones are allowed there. ", "Once a month."]
+    assert run_after(1, 2, texts, [HEADING, HEADING, kind | GLUE, 0]) == (1, 3)
+
+
+def test_headings_in_a_row_have_the_first_sentence_behind_them() -> None:
+    assert run_after(
+        0, 1, ["3 Use\n\n", "3.1 Start\n\n", "Press it for ten seconds or more. ", "Wait."], [3, 3 | GLUE, HEADED, 0]
+    ) == (0, 3)
+
+
+@pytest.mark.parametrize("end", [":", ":\n\n", ":**\n", "：", "?", "?**\n\n", "？", "؟", "?”)"])
+def test_a_colon_or_question_mark_announces_a_sentence(end: str) -> None:
+    assert run_after(
+        0, 1, [f"What now{end}", "Tell us at once so that we can block it. ", "It costs 3."], [HEADING, PARAGRAPH, 0]
+    ) == (0, 2)
+
+
+@pytest.mark.parametrize("text", ["At 14:30 sharp. ", "Is it? No. ", "a:b ", "Who? asked he. "])
+def test_a_mark_inside_a_sentence_announces_nothing(text: str) -> None:
+    assert run_after(0, 1, [text, "More."], [HEADING, 0]) == (0, 1)
+
+
+def test_a_list_is_announced_as_a_whole_and_nothing_behind_it() -> None:
+    texts = ["Never:\n", "- run it dry\n", "- open it\n", "- kick it\n", "Call us."]
+    assert run_after(0, 1, texts, [HEADING, PARAGRAPH, ITEM, ITEM, PARAGRAPH]) == (0, 4)
+    assert run_after(1, 2, texts, [HEADING, PARAGRAPH, ITEM, ITEM, PARAGRAPH]) == (1, 2)
+
+
+def test_the_header_of_a_table_announces_its_rows() -> None:
+    texts = ["2 Prices\n\n", "part | price\n", "seal | 3\n", "valve | 4\n", "All with tax."]
+    gaps = [HEADING, HEADED, ITEM | GLUE, ITEM, PARAGRAPH]
+    assert run_after(0, 1, texts, gaps) == run_after(0, 2, texts, gaps) == (0, 4)
+
+
+def test_a_part_of_a_block_of_code_announces_no_other() -> None:
+    assert run_after(1, 2, ["a = 1\n", "b = 2\n", "c = 3\n"], [HEADING, ITEM | GLUE, ITEM | GLUE]) == (1, 2)
+
+
+def test_what_is_announced_says_something() -> None:
+    texts = ["Is there Wi-Fi?\n\n", "Yes. ", "It is called Readers and it has no password. ", "Be quiet."]
+    assert run_after(0, 1, texts, [HEADING, PARAGRAPH, 0, 0]) == (0, 3)
+    assert run_after(0, 1, texts, [HEADING, PARAGRAPH, PARAGRAPH, 0]) == (0, 2)
+
+
+def test_what_announces_another_matter_behind_the_best_sentence_is_left_out() -> None:
+    texts = ["Twice, unless it is reserved. ", "Not online.\n\n", "3 Fees\n\n", "What does it cost?\n\n", "25 pence."]
+    gaps = [HEADING, 0, HEADING, HEADED, PARAGRAPH]
+    assert run_after(0, 4, texts, gaps, best=0) == (0, 2)
+    assert run_after(0, 4, texts, gaps, best=1) == (0, 2)
+    assert run_after(0, 4, texts, gaps, best=2) == (0, 5)
+    assert run_after(0, 5, texts, gaps, best=0) == (0, 5)
+
+
+def test_nothing_is_behind_the_end() -> None:
+    assert run_after(1, 2, ["One. ", "And then:"], [HEADING, 0]) == (1, 2)
+
+
+def test_the_answer_of_a_passage_that_matches_by_its_heading_alone() -> None:
+    text = "Rules\n\n§ 7 Grills\n\nOnly electric grills are allowed. Once a month at most."
+    blocks = (
+        Block(BlockKind.HEADING, 0, 5, ("Rules",), 1),
+        Block(BlockKind.HEADING, 7, 17, ("Rules", "§ 7 Grills"), 2),
+        Block(BlockKind.PARAGRAPH, 19, len(text), ("Rules", "§ 7 Grills")),
+    )
+    document = Document("d", "d.txt", text, blocks, "text/plain", "utf-8", "", len(text), ((0, 1),))
+    sentences = split_sentences(document, WordCounter(), Limits(), "en")
+    gaps = sentence_gaps(sentences)
+    spans = np.stack([sentences.starts, sentences.ends], axis=1)
+    chunk = Chunk("c", "d", "d.txt", 0, len(text), text, "Rules", None, 1, 5, 12)
+    assert gaps.tolist() == [HEADING, HEADING | GLUE, HEADED, 0]
+    found = answer_span(chunk, np.array([0.1, 0.9, 0.2, 0.1], dtype=np.float32), spans, gaps)
+    assert found.text == "§ 7 Grills\n\nOnly electric grills are allowed."
+    assert text[found.start : found.end] == found.text
