@@ -40,6 +40,11 @@ _ORDINAL = re.compile(
     r"\s\d{1,3}\.\s*\Z",
     re.I,
 )
+_DAY = re.compile(r"(?:^|[^\w.,])(?:0?[1-9]|[12]\d|3[01])\.\s*\Z")
+_MONTH = re.compile(
+    r"(?:Januar|Jänner|Februar|Feber|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
+)
+"""German writes a day with a full stop before its month, also within texts in another language."""
 _QUOTED_QUESTION = re.compile(r"[?!…][\"'”’»)\]]+\s*\Z|[\"'”’»]\s*\Z")
 _JAPANESE_QUOTE = re.compile(r"[。！？][」』]\s*\Z")
 _OVERLOOKED = re.compile(r"[.!?][)\]]\s+(?=[\"“‘(\[]?[^\W\d_a-z])")
@@ -122,6 +127,8 @@ def _full_stop_belongs(tail: str, head: str, words: frozenset[str], language: st
         return True
     last = _LAST_WORD.search(tail)
     if last is not None and last[0][:-1] in words:
+        return True
+    if _DAY.search(tail) and _MONTH.match(head):
         return True
     if _SECTION.search(tail) or (language == "de" and _ORDINAL.search(tail)):
         return True
