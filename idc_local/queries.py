@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
 from idc_local.abbreviations import goes_on
 from idc_local.language import detect_language
-from idc_local.terms import query_terms
+from idc_local.terms import normalise, query_terms
 from idc_local.types import FloatArray
 
 MOST_CHARS = 8000
@@ -31,17 +31,21 @@ ASKING = 0.75
 
 _CLAUSE_END = re.compile(r"(?<=[；：？！。])\s*|(?<=[;:?!.])\s+")
 """A colon within a word is part of it: ``14:30``, ``std::sort``."""
+_WORD = re.compile(r"(?<![\w.@-])[^\W\d_]+(?![\w@]|[.-]\w)")
+"""A word by itself: no part of an identifier, which is found by its whole or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
     """A query ready to be asked: ``texts`` are the whole query and, where it has a scene, its asking clauses.
 
-    terms: weight of each distinct lexical term, in order of its first place.
+    terms: weight of each distinct lexical term, in order of its first place. words: the terms of each word of letters
+    alone, which may be misspelt.
     """
 
     texts: tuple[str, ...]
     terms: Mapping[str, float]
+    words: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def asking(self) -> str:
@@ -64,7 +68,9 @@ def parse_query(text: str, languages: Sequence[str]) -> ParsedQuery:
     asking = query_terms(" ".join(clauses[first:]), languages)
     scene = query_terms(" ".join(clauses[:first]), languages)
     weights = dict.fromkeys(scene, SCENE_TERM) | dict.fromkeys(asking, 1.0)
-    return ParsedQuery((text, *(clauses[first:] if first else ())), weights)
+    words = dict.fromkeys(_WORD.findall(normalise(text)))
+    own = {word: query_terms(word, languages) for word in words}
+    return ParsedQuery((text, *(clauses[first:] if first else ())), weights, own)
 
 
 def is_foreign(text: str, languages: Sequence[str], known: Sequence[str]) -> bool:

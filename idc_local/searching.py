@@ -31,6 +31,7 @@ from idc_local.ranking import (
     term_coverage,
     top_k,
 )
+from idc_local.spelling import put_right
 from idc_local.store import Snapshot
 from idc_local.terms import folded, query_terms, term_hashes
 from idc_local.types import AnswerSpan, BoolArray, Chunk, Explain, FloatArray, Hit, IntArray, Query
@@ -131,9 +132,10 @@ class Searcher:
         if k <= 0 or not self.size or (allowed is not None and not allowed.any()):
             return []
         parsed = parse_query(query.text, self._languages)
+        terms, _ = put_right(parsed.terms, parsed.words, self._snapshot)
         vector = query_vector(parsed, self._encoder.encode_queries)
-        rows = self._candidates(vector, parsed.terms, allowed, max(self._weights.candidates, k))
-        signals, evidence, offsets = self._signals(vector, parsed.terms, rows)
+        rows = self._candidates(vector, terms, allowed, max(self._weights.candidates, k))
+        signals, evidence, offsets = self._signals(vector, terms, rows)
         documents = self._snapshot.documents_of(rows)
         fused = fuse(signals, self._weights, foreign=is_foreign(query.text, self._languages, self._known))
         fused = lift_neighbours(fused, rows, documents, self._weights)
@@ -154,6 +156,11 @@ class Searcher:
             explain = _explain(signals, fused, position, interactions.get(position))
             hits.append(self._hit(chunk, rank, explain, span))
         return hits
+
+    def misspelt(self, text: str) -> list[str]:
+        """Words of a query that no passage holds, and in place of which the nearest known one is looked for."""
+        parsed = parse_query(text, self._languages)
+        return put_right(parsed.terms, parsed.words, self._snapshot)[1] if self.size else []
 
     def _reranked(
         self, asking: str, fused: FloatArray, rows: IntArray, ids: Sequence[str]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from idc_local.cli.excerpts import Excerpt
 from idc_local.cli.output import write
 from idc_local.cli.render import explain_lines
-from idc_local.cli.search import UNSURE, SearchArguments, ask, search_result
+from idc_local.cli.search import UNSURE, SearchArguments, ask, respelt, search_result
 from idc_local.cli.terminal import dim, fit, lines_of, safe
 from idc_local.errors import IdcError, UsageError
 from idc_local.filters import SEPARATOR, parse_filter
@@ -109,6 +109,9 @@ class Prompt:
         began = time.perf_counter()
         self.query, self.found = text, ask(self.session, self.searcher, text, self.options)
         self._show(self.found, time.perf_counter() - began)
+        unknown = respelt(self.searcher, text)
+        if self.found and unknown:
+            write(f"{safe(unknown)}\n")
         if self.found and not answered_well(excerpt.hit for excerpt in self.found):
             write(f"{UNSURE}\n")
 

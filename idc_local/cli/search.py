@@ -101,13 +101,22 @@ def _search_one(session: Session, options: SearchArguments, text: str) -> None:
     with session.runtime.searcher(rerank=options.rerank) as searcher:
         session.detail(f"{searcher.size} passages, generation {searcher.generation}")
         found = ask(session, searcher, text, options)
+        unknown = respelt(searcher, text)
     session.close()
     session.emit(search_result(text, found, explain=options.explain))
     if not found:
         session.note("nothing found: no passage passes the filter" if options.filter else "nothing found")
         session.stop(1)
+    if unknown:
+        session.note(unknown)
     if not answered_well(excerpt.hit for excerpt in found):
         session.note(UNSURE)
+
+
+def respelt(searcher: Searcher, text: str) -> str:
+    """What to tell of words of a query that are nowhere in the index, but for a slip; empty where there are none."""
+    words = ", ".join(f'"{word}"' for word in searcher.misspelt(text))
+    return f"no passage holds {words}: looked for the nearest known word" if words else ""
 
 
 def ask(

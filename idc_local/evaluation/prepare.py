@@ -155,6 +155,7 @@ def assemble(
         vectors=vectors,
         whole=embedder.encode_queries([question.text for question in dataset.questions]),
         terms=tuple(query.terms for query in parsed),
+        words=tuple(query.words for query in parsed),
         scope=np.array([entry.document if alone else -1 for entry in gold], dtype=np.int64),
         pieces=_cosines(vectors, [document.vectors for document in documents]),
         intents=_cosines(vectors, [document.predicted.vectors for document in documents]),

@@ -33,6 +33,7 @@ from idc_local.ranking import (
     sentence_evidence,
 )
 from idc_local.searching import Reranker
+from idc_local.spelling import KnownTerms, put_right
 from idc_local.types import BoolArray, Chunk, FloatArray, IntArray
 
 PAPER_K1, PAPER_B = 1.5, 0.75
@@ -82,15 +83,16 @@ class Asked:
     """The q questions of a set, ready to be asked.
 
     vectors: float32 [q, d], unit rows, of the parsed questions; whole: the same of the questions as they stand.
-    terms: the lexical terms of each with their weights. scope: int64 [q], the document that a question is asked of,
-    -1 for the whole set. pieces: float32 [q, p], cosines with all sentences of the set. intents: float32 [q, m],
-    cosines with all intents of the set. foreign: whether each is in a language that the embedder was not made for.
-    asking: what each is reranked by; tokens: what it is reranked with.
+    terms: the lexical terms of each with their weights; words: those of its words that may be misspelt. scope: int64
+    [q], the document that a question is asked of, -1 for the whole set. pieces: float32 [q, p], cosines with all
+    sentences of the set. intents: float32 [q, m], cosines with all intents of the set. foreign: whether each is in a
+    language that the embedder was not made for. asking: what each is reranked by; tokens: what it is reranked with.
     """
 
     vectors: FloatArray
     whole: FloatArray
     terms: tuple[Mapping[str, float], ...]
+    words: tuple[Mapping[str, Sequence[str]], ...]
     scope: IntArray
     pieces: FloatArray
     intents: FloatArray
@@ -145,8 +147,10 @@ def score_all(asked: Asked, index: ChunkIndex, weights: RankingWeights) -> Score
     """Signals of every question with every chunk; ``weights``: those of ``search``."""
     ranks = np.empty(len(index.chunks), dtype=np.int64)
     ranks[sorted(range(len(index.chunks)), key=lambda row: index.chunks[row].id)] = np.arange(len(index.chunks))
-    vocabulary = {term: place for place, term in enumerate(dict.fromkeys(chain.from_iterable(asked.terms)))}
-    wanted = _wanted(asked.terms, vocabulary)
+    known = KnownTerms(Counter(chain.from_iterable(map(set, index.terms))))
+    terms = [put_right(own, words, known)[0] for own, words in zip(asked.terms, asked.words, strict=True)]
+    vocabulary = {term: place for place, term in enumerate(dict.fromkeys(chain.from_iterable(terms)))}
+    wanted, plain = _wanted(terms, vocabulary), _wanted(asked.terms, vocabulary)
     frequency = _frequencies(vocabulary, index.terms)
     lengths = np.array([len(text) for text in index.terms], dtype=np.float64)
     pieces = sentence_evidence(
@@ -159,7 +163,7 @@ def score_all(asked: Asked, index: ChunkIndex, weights: RankingWeights) -> Score
         intent=np.stack([segment_max(row, index.intent_offsets) for row in intents]),
         lexical=wanted @ bm25(frequency, lengths, BM25_K1, BM25_B),
         plain_dense=asked.whole @ index.vectors.T,
-        plain_lexical=(wanted > 0).astype(np.float32) @ bm25(frequency, lengths, PAPER_K1, PAPER_B),
+        plain_lexical=(plain > 0).astype(np.float32) @ bm25(frequency, lengths, PAPER_K1, PAPER_B),
         pieces=pieces,
         id_rank=ranks,
     )

@@ -19,14 +19,18 @@ from typing import Any
 import numpy as np
 
 from idc_local.ranking import BM25_B, BM25_K1
+from idc_local.spelling import is_near
 from idc_local.store.blocks import BlockFolder, BlockWriter
-from idc_local.store.codec import storable
+from idc_local.store.codec import encode_text, storable
 from idc_local.store.postings import Int32Array, TermCounts
 from idc_local.store.strings import Strings, write_strings
 from idc_local.types import BoolArray, FloatArray, IntArray
 
 DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
 PARAMETERS, TERMS, LENGTHS = "params.index.json", "terms", "lengths.npy"
+
+LONGEST_LETTER = 4
+"""Bytes of UTF-8."""
 
 UNUSED = ("scipy", "numba", "jax", "tqdm", "huggingface_hub")
 """What bm25s imports where it can, though nothing here uses it: most of a short command's time."""
@@ -89,6 +93,12 @@ class SegmentTerms:
             return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32)
         start, stop = self._offsets.part(number, number + 2).tolist()
         return self._chunks.part(start, stop), self._counts.part(start, stop)
+
+    def near(self, term: str) -> list[str]:
+        """The terms that one slip makes of ``term``."""
+        size = len(encode_text(term))
+        sizes = range(size - LONGEST_LETTER, size + LONGEST_LETTER + 1)
+        return [other for other in self._terms.beginning(term[:1], sizes) if is_near(term, other)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +174,11 @@ class Lexical:
         if term not in self._held:
             self._postings(term)
         return self._held[term]
+
+    def near(self, term: str) -> dict[str, int]:
+        """Terms of live rows that one slip makes of ``term``, each with the number of its rows."""
+        found = sorted({other for terms, _ in self._segments for other in terms.near(storable(term))})
+        return {other: held for other in found if (held := self._frequency(other))}
 
     def top(self, terms: Mapping[str, float], k: int, allowed: BoolArray | None) -> tuple[FloatArray, IntArray]:
         """Scores above zero and their rows, best first, at most ``k`` of the allowed ones."""

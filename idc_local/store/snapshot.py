@@ -153,6 +153,10 @@ class Snapshot(Rows):
         """float32 [len(terms)]: BM25's inverse document frequency, over chunks; 0 for a term that no chunk has."""
         return self._lexical().idf(terms) if self.size else np.zeros(len(terms), np.float32)
 
+    def near(self, term: str) -> Mapping[str, int]:
+        """Terms that one slip makes of ``term`` (``spelling``), each with the number of chunks that hold it."""
+        return self._lexical().near(term) if self.size else {}
+
     def _lexical(self) -> Lexical:
         if self._terms is None:
             parts = [(segment.terms, own) for segment, own in zip(self._segments, self._rows, strict=True)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 import numpy as np
@@ -44,6 +44,15 @@ class Strings(Sequence[str]):
 
     def _raw(self, place: int) -> bytes:
         return bytes(self._bytes[int(self._ends[place]) : int(self._ends[place + 1])])
+
+    def beginning(self, start: str, sizes: range) -> Iterator[str]:
+        """Those that begin with ``start`` and whose UTF-8 has one of ``sizes`` bytes; the strings must be in order."""
+        wanted = encode_text(start)
+        first = bisect_left(range(len(self)), wanted, key=self._raw)
+        last = bisect_right(range(len(self)), wanted, key=lambda place: self._raw(place)[: len(wanted)])
+        held = np.diff(self._ends[first : last + 1])
+        for place in np.flatnonzero((held >= sizes.start) & (held < sizes.stop)).tolist():
+            yield self[first + place]
 
     def find(self, value: str, order: IntArray | None = None) -> int | None:
         """Place of ``value``; None where it is not there.

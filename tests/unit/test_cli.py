@@ -297,6 +297,13 @@ def test_search_says_where_nothing_answers_well(hits: tuple[Hit, ...], note: str
     assert (result.exit_code, result.stderr) == (0, note)
 
 
+def test_search_names_words_that_are_nowhere_but_for_a_slip() -> None:
+    result = invoke("search", "pmup or vlave", runtime=FakeRuntime(hits=HITS))
+    assert result.stderr == 'no passage holds "pmup", "vlave": looked for the nearest known word\n'
+    assert invoke("search", "pmup", "-q", runtime=FakeRuntime(hits=HITS)).stderr == ""
+    assert invoke("search", "pmup nothing", runtime=FakeRuntime(hits=HITS)).stderr == "nothing found\n"
+
+
 def test_a_heading_in_place_of_a_question_is_called_what_a_passage_is_about() -> None:
     intents = (replace(INTENT, text="Kaution"), replace(INTENT, text="水泵?"), replace(INTENT, text="水泵？"))
     assert [line.strip().split(":")[0] for line in question_lines(intents, Screen())] == ["about", "answers", "answers"]

@@ -121,3 +121,9 @@ def test_a_query_is_foreign_in_a_language_of_the_index_that_the_embedder_does_no
     text: str, languages: list[str], known: list[str], foreign: bool
 ) -> None:
     assert is_foreign(text, languages, known) == foreign
+
+
+def test_words_that_may_be_misspelt_are_words_by_themselves() -> None:
+    parsed = parse_query("Sallary, max_retry_cuont ops@exmaple.org real-tiem E-4012 naïve's", ["en", "de"])
+    assert list(parsed.words) == ["sallary", "naïve", "s"]
+    assert list(parsed.words["sallary"]) == ["sallari", "sallary"]

@@ -112,3 +112,16 @@ def test_idf_counts_rows_and_knows_no_unknown_terms(tmp_path: Path) -> None:
     ours = saved(tmp_path, [["a", "a"], ["a", "b"], ["c"]])
     expected = [math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5), 0.0]
     assert ours.idf(["a", "b", "nowhere"]).tolist() == pytest.approx(expected)
+
+
+def test_near_terms_are_those_of_live_rows_with_their_number(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    first = segment(tmp_path / "a", [["review", "review", "salary"], ["renew"], ["reviews"]])
+    second = segment(tmp_path / "b", [["review"], ["revue"], ["Müller", "preview"]])
+    lexical = Lexical([(first, np.array([0, -1, 1])), (second, np.array([2, 3, 4]))], 5)
+    assert lexical.near("revew") == {"review": 2}
+    assert lexical.near("revi") == {}
+    assert lexical.near("Muller") == {"Müller": 1}
+    assert lexical.near("review") == {"reviews": 1}
+    assert lexical.near("\ud800bcdef") == {}

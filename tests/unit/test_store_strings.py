@@ -48,6 +48,18 @@ def test_ordered_strings_are_found_at_their_places(values: set[str], others: lis
             assert strings.find(other) == (ordered.index(other) if other in values else None)
 
 
+@settings(max_examples=50, deadline=None)
+@given(values=st.sets(TEXTS, max_size=20), start=TEXTS, least=st.integers(0, 8), most=st.integers(0, 16))
+def test_strings_that_begin_alike_and_have_the_size(values: set[str], start: str, least: int, most: int) -> None:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as place:
+        strings = saved(Path(place), sorted(values))
+        wanted = [
+            value for value in sorted(values)
+            if value.startswith(start) and least <= len(value.encode("utf-8", "surrogatepass")) < most
+        ]  # fmt: skip
+        assert list(strings.beginning(start, range(least, most))) == wanted
+
+
 def test_places_beyond_the_end(tmp_path: Path) -> None:
     strings = saved(tmp_path, ["a", "b"])
     assert strings[-1] == "b"

@@ -1,0 +1,99 @@
+"""Misspelt words of a query: a word that no passage holds is looked for as the nearest one that some do. Pure.
+
+Near is what one slip makes of a word: a letter too many, too few, or wrong, or two swapped, but never the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from idc_local.types import FloatArray
+
+SHORTEST = 5
+"""Letters from which a term is put right: shorter ones have too many neighbours."""
+MOST_WORDS = 16
+"""Words of a query that are put right at most."""
+SHARE = 0.7
+"""Weight of a word put right, as a share of that of the word as typed."""
+
+
+class Vocabulary(Protocol):
+    """The terms that an index knows."""
+
+    def idf(self, terms: Sequence[str]) -> FloatArray:
+        """float32 [terms]: 0 for a term that no passage has, above 0 for the others."""
+        ...
+
+    def near(self, term: str) -> Mapping[str, int]:
+        """The terms that are near ``term``, each with the number of passages that hold it."""
+        ...
+
+
+def is_near(word: str, other: str) -> bool:
+    """True where one slip behind the first letter makes one word of the other.
+
+    >>> [is_near("recieve", other) for other in ("receive", "relieve", "recieved", "receives", "recieve")]
+    [True, True, True, False, False]
+    """
+    if word == other or word[:1] != other[:1] or abs(len(word) - len(other)) > 1:
+        return False
+    first = next((n for n, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other)))
+    rest, others = word[first:], other[first:]
+    if len(rest) != len(others):
+        return rest[1:] == others or rest == others[1:]
+    return rest[1:] == others[1:] or (rest[:2] == others[1::-1] and rest[2:] == others[2:])
+
+
+def _is_other_letter(word: str, other: str) -> bool:
+    """True where near words differ by a wrong letter: fingers miss or double a letter more often."""
+    return sorted(word) != sorted(other) and len(word) == len(other)
+
+
+def can_be_misspelt(term: str) -> bool:
+    """True for a word of five letters or more."""
+    return len(term) >= SHORTEST and term.isalpha()
+
+
+def put_right(
+    terms: Mapping[str, float], words: Mapping[str, Sequence[str]], vocabulary: Vocabulary
+) -> tuple[dict[str, float], list[str]]:
+    """``terms`` with their weights and, for each word of which none is known, the nearest known one.
+
+    words: the terms of each word of the query. Of several as near, those that have its letters, one more or one less
+    come before those with a wrong one, and then that which most passages hold. The second value: the words that were
+    put right.
+    """
+    found, right = dict(terms), list[str]()
+    for word, own in words.items():
+        stems = [term for term in own if can_be_misspelt(term)]
+        if not stems or len(right) == MOST_WORDS or vocabulary.idf(own).any():
+            continue
+        near = [
+            (_is_other_letter(stem, term), -held, term)
+            for stem in stems
+            for term, held in vocabulary.near(stem).items()
+        ]
+        if near:
+            best = min(near)[2]
+            weight = SHARE * max(terms.get(stem, 0.0) for stem in own)
+            found[best] = max(found.get(best, 0.0), weight)
+            right.append(word)
+    return found, right
+
+
+class KnownTerms:
+    """A vocabulary in memory: ``held`` gives the number of passages that hold each term."""
+
+    def __init__(self, held: Mapping[str, int]) -> None:
+        self._held = held
+
+    def idf(self, terms: Sequence[str]) -> FloatArray:
+        """float32 [terms]: 1 for each term that is known."""
+        return np.array([term in self._held for term in terms], dtype=np.float32)
+
+    def near(self, term: str) -> Mapping[str, int]:
+        """The known terms that are near ``term``."""
+        return {other: held for other, held in self._held.items() if is_near(term, other)}

@@ -1,0 +1,97 @@
+"""Misspelt words: what one slip makes of a word, and which known word is taken for it."""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from idc_local.indexing import IndexOptions
+from idc_local.ranking import RankingWeights
+from idc_local.searching import Searcher
+from idc_local.spelling import MOST_WORDS, KnownTerms, is_near, put_right
+from idc_local.store import Snapshot
+from tests.fakes import HashEmbedder
+from tests.indexkit import Kit
+
+WORDS = st.text("abc", min_size=1, max_size=6)
+KNOWN = KnownTerms({"salari": 3, "review": 2, "renew": 5, "pump": 9, "valv": 1, "muller": 1})
+
+
+def slips(word: str) -> set[str]:
+    """All that one slip behind the first letter makes of a word, by making every slip."""
+    ends = [(word[:n], word[n:]) for n in range(1, len(word) + 1)]
+    fewer = {head + tail[1:] for head, tail in ends if tail}
+    wrong = {head + letter + tail[1:] for head, tail in ends if tail for letter in string.ascii_lowercase}
+    more = {head + letter + tail for head, tail in ends for letter in string.ascii_lowercase}
+    swapped = {head + tail[1] + tail[0] + tail[2:] for head, tail in ends if len(tail) > 1}
+    return (fewer | wrong | more | swapped) - {word}
+
+
+@given(WORDS, WORDS)
+def test_near_is_what_one_slip_makes(word: str, other: str) -> None:
+    assert is_near(word, other) == (other in slips(word))
+
+
+@given(st.text("abc", min_size=1, max_size=6))
+def test_every_slip_is_near_both_ways(word: str) -> None:
+    for other in slips(word):
+        assert is_near(word, other)
+        assert is_near(other, word)
+
+
+def test_an_unknown_word_is_also_looked_for_as_the_nearest_known_one() -> None:
+    found, right = put_right({"sallari": 1.0, "pump": 1.0}, {"sallary": ["sallari"], "pump": ["pump"]}, KNOWN)
+    assert found == {"sallari": 1.0, "pump": 1.0, "salari": pytest.approx(0.7)}
+    assert right == ["sallary"]
+
+
+def test_of_several_as_near_a_missed_letter_comes_before_a_wrong_one_and_then_the_commonest() -> None:
+    assert put_right({"revew": 0.2}, {"revew": ["revew"]}, KNOWN)[0] == {"revew": 0.2, "review": pytest.approx(0.14)}
+    known = KnownTerms({"reviews": 1, "reveal": 1, "revels": 4, "revere": 4})
+    assert put_right({}, {"reveel": ["reveel"]}, KnownTerms({"reveal": 1, "revel": 1}))[0].keys() == {"revel"}
+    assert put_right({}, {"revers": ["revers"]}, known)[0].keys() == {"revels"}
+
+
+@pytest.mark.parametrize(
+    ("word", "terms"),
+    [
+        ("salary", ["salari"]),
+        ("salary", ["salary", "salari"]),
+        ("pumq", ["pumq"]),
+        ("e4012", ["e4012"]),
+        ("xalary", ["xalari"]),
+        ("gearbox", ["gearbox"]),
+        ("the", []),
+    ],
+)
+def test_known_short_and_strange_words_stay_as_they_are(word: str, terms: list[str]) -> None:
+    wanted = dict.fromkeys(terms, 1.0)
+    assert put_right(wanted, {word: terms}, KNOWN) == (wanted, [])
+
+
+def test_a_word_that_is_typed_right_as_well_keeps_its_weight() -> None:
+    terms = {"sallari": 1.0, "salari": 1.0}
+    assert put_right(terms, {"sallary": ["sallari"], "salary": ["salari"]}, KNOWN) == (terms, ["sallary"])
+
+
+def test_few_words_of_a_long_query_are_put_right() -> None:
+    words = {f"revew{letter}": [f"revie{letter}"] for letter in string.ascii_lowercase}
+    assert len(put_right({}, words, KNOWN)[1]) == MOST_WORDS
+
+
+def test_a_search_finds_what_a_misspelt_word_meant(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.txt").write_text("The salary is paid on the 25th of each month.", encoding="utf-8")
+    (docs / "b.txt").write_text("The pump stands in the cellar of the house.", encoding="utf-8")
+    kit = Kit(tmp_path / "index")
+    kit.add(docs, options=IndexOptions(intents="off"))
+    found = {hit.chunk.path: hit.explain.bm25 for hit in kit.search("sallary")}
+    assert found["a.txt"] > 0 == found["b.txt"]
+    with Snapshot.open(kit.index) as snapshot:
+        searcher = Searcher(snapshot, HashEmbedder(), RankingWeights())
+        assert searcher.misspelt("Sallary for the pump?") == ["sallary"]
