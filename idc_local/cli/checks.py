@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from idc_local.cli.output import Result
 from idc_local.cli.render import check_lines
 from idc_local.cli.schema import CHECK_COLUMNS, check_item
-from idc_local.cli.session import Session, with_index
+from idc_local.cli.session import Session, with_places
 from idc_local.cli.terminal import Screen
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def report_checks(session: Session, checks: Sequence[Check], **facts: Any) -> No
     """Prints the checks, with ``facts`` beside them in JSON, and ends with exit code 1 where one fails."""
     session.close()
     failed = sum(check.status == "fail" for check in checks)
-    told = [replace(check, fix=with_index(check.fix, session.settings)) for check in checks]
+    told = [replace(check, fix=with_places(check.fix, session.settings)) for check in checks]
     items = [check_item(check) for check in told]
 
     def text(screen: Screen) -> Iterator[str]:

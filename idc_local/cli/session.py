@@ -7,6 +7,7 @@ together under the network guard. Nothing heavy is imported before a command ask
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
@@ -175,6 +176,7 @@ def is_common(name: str) -> bool:
 
 _DEBUG = "Show the traceback of an error."
 _SETTINGS = ("index", "models", "format")
+_ABOUT_MODELS = re.compile(r"(?:^|, then )idc-local models (?:list|verify|pull(?: [\w.-]+)?(?: --accept-licence)?)\Z")
 _OVERRIDES = ("strategy", "objective", "intents", "target_chars")
 """Options of single commands that override a setting of the same name."""
 
@@ -235,7 +237,7 @@ class Command(click.Command):
             try:
                 return super().invoke(ctx)
             except IdcError as error:
-                error.hint = with_index(error.hint, session.settings)
+                error.hint = with_places(error.hint, session.settings)
                 raise
             finally:
                 session.close()
@@ -269,8 +271,10 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
-def with_index(hint: str, settings: Settings) -> str:
-    """A hint whose command names the index where that was given by a flag."""
+def with_places(hint: str, settings: Settings) -> str:
+    """A hint whose command names the index, or the folder of the models, where that was given by a flag."""
+    if _ABOUT_MODELS.search(hint) and settings.origins.get("models") == "--models" and "--models" not in hint:
+        return f"{hint} --models {quote(settings.models)}"
     about_index = hint.startswith(("idc-local repair", "idc-local compact", "idc-local index", "idc-local status"))
     if not about_index or settings.origins.get("index") != "--index" or "--index" in hint:
         return hint

@@ -304,6 +304,26 @@ def test_search_names_words_that_are_nowhere_but_for_a_slip() -> None:
     assert invoke("search", "pmup nothing", runtime=FakeRuntime(hits=HITS)).stderr == "nothing found\n"
 
 
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        ("idc-local models pull", "idc-local models pull --models 'my models'"),
+        ("idc-local models list", "idc-local models list --models 'my models'"),
+        ("get pip, then idc-local models pull a-b.c", "get pip, then idc-local models pull a-b.c --models 'my models'"),
+        ("idc-local models pull x --accept-licence", "idc-local models pull x --accept-licence --models 'my models'"),
+        ("idc-local models pull x --models other", "idc-local models pull x --models other"),
+        ("make it again with idc-local models bundle FILE", "make it again with idc-local models bundle FILE"),
+        ("idc-local status", "idc-local status"),
+    ],
+)  # fmt: skip
+def test_a_hint_about_models_names_the_folder_that_was_given(hint: str, told: str) -> None:
+    failing = FakeRuntime(error=ModelError("no model", hint=hint))
+    given = invoke("search", "pump", "--models", "my models", runtime=failing)
+    assert given.stderr == f"error: no model. hint: {told}\n"
+    failing = FakeRuntime(error=ModelError("no model", hint=hint))
+    assert invoke("search", "pump", runtime=failing).stderr == f"error: no model. hint: {hint}\n"
+
+
 def test_a_heading_in_place_of_a_question_is_called_what_a_passage_is_about() -> None:
     intents = (replace(INTENT, text="Kaution"), replace(INTENT, text="水泵?"), replace(INTENT, text="水泵？"))
     assert [line.strip().split(":")[0] for line in question_lines(intents, Screen())] == ["about", "answers", "answers"]
@@ -682,7 +702,8 @@ def test_models_that_are_missing_fail_verification_with_3(tmp_path: Path) -> Non
     assert invoke("models", "list", "--models", str(tmp_path)).exit_code == 0
     unknown = invoke("models", "verify", "no-such-model", "--models", str(tmp_path))
     assert unknown.exit_code == 3
-    assert unknown.stderr == "error: no model is called 'no-such-model'. hint: idc-local models list\n"
+    told = f"idc-local models list --models {tmp_path}"
+    assert unknown.stderr == f"error: no model is called 'no-such-model'. hint: {told}\n"
 
 
 # ---- all commands
