@@ -38,7 +38,7 @@ class SegmentWeights:
     length: of the length prior, per chunk.
     item, paragraph, heading: structure of a gap between items or lines, between blocks, before a heading.
     dip: of the z-score of the semantic dip across a gap, the mean over ``windows``: sentences on each side compared.
-    lead_in: cost of a cut after a sentence that ends with a colon.
+    lead_in: cost of a cut after a sentence that leads to the next one: it ends with a colon, or is a greeting.
     intent_cut: cost of a cut inside an intent's evidence span, for each such intent.
     intent_relevance: of the cosine between an intent and the chunk that holds its evidence.
     centre: share of the mean structure of the document's gaps that is taken off each gap; with 1, text
@@ -62,7 +62,7 @@ class GapFeatures:
     """What is known of the gap before each unit: arrays [u + 1], where both ends stand for no gap.
 
     boundary: int64, as in ``Sentences``. dip: float64 z-scores over the gaps of the document. lead_in: bool, after a
-    sentence that ends with a colon. spans: int64, evidence spans that a cut would break.
+    sentence that leads to the next one. spans: int64, evidence spans that a cut would break.
     """
 
     boundary: IntArray

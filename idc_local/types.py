@@ -182,7 +182,7 @@ class SegmentInput:
     vectors: float16 or float32 [n, d], unit rows; shape [n, 0] for strategies that need none.
     intents: float32 [m, d], unit rows. intent_windows: int64 [m, 2], half-open sentence ranges of the sources.
     intent_evidence: int64 [m], the sentence of the window that is nearest to the intent.
-    lead_ins: bool [n], True where a sentence ends with a colon; None where that is not known.
+    lead_ins: bool [n], True where a sentence leads to the next one; None where that is not known.
     """
 
     sentences: Sentences

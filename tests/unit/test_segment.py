@@ -15,6 +15,7 @@ from idc_local.segment import (
     PaperParams,
     SegmentWeights,
     StrategyOptions,
+    is_short,
     lead_ins,
     segment_calibrated,
     segment_intent,
@@ -250,6 +251,47 @@ def test_a_lead_in_stays_with_what_it_leads_to() -> None:
     told = replace(data, lead_ins=lead_ins(data.sentences, ("x" * 24 + ".") * 3 + "x" * 23 + ": " + "x" * 100))
     assert edges(segment_calibrated(data, WIDE, replace(BARE, lead_in=2.0))) == [4]
     assert edges(segment_calibrated(told, WIDE, replace(BARE, lead_in=2.0))) == [3]
+
+
+@pytest.mark.parametrize(
+    ("end", "boundary", "leads"),
+    [(":", 2, True), ("：", 1, True), (",", 2, True), (",", 0, True), ("，", 2, True), ("،", 2, True), ("、", 2, True),
+     (",", 1, False), (".", 2, False), (";", 2, False)],
+)  # fmt: skip
+def test_a_colon_leads_on_and_so_does_a_comma_but_not_to_another_item(end: str, boundary: int, leads: bool) -> None:
+    data = plain([25] * 3, boundary=[3, boundary, 2])
+    text = "x" * 20 + end + "    " + "x" * 25 + "x" * 24 + end
+    assert lead_ins(data.sentences, text).tolist() == [leads, False, end in ":："]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "boundary", "glue", "whole"),
+    [
+        ([25] * 4, [3, 2, 2, 2], [], True),
+        ([25] * 4, [3, 2, 2, 2], [1], True),
+        ([25] * 4, [3, 3, 2, 2], [1, 2], True),
+        ([25] * 4, [3, 2, 3, 2], [1, 3], False),
+        ([25] * 4, [3, 3, 2, 2], [2], False),
+        ([26] * 4, [3, 2, 2, 2], [], False),
+    ],
+)
+def test_a_document_within_the_target_stays_whole_unless_headings_part_it(
+    sizes: list[int], boundary: list[int], glue: list[int], whole: bool
+) -> None:
+    data = plain(sizes, boundary=boundary)
+    data.sentences.glue[glue] = True
+    assert is_short(data.sentences, WIDE) == whole
+    found = segment_intent(data, "x" * sum(sizes), WIDE, StrategyOptions())
+    assert (found.ranges.tolist() == [[0, 4]]) >= whole
+
+
+def test_a_short_document_keeps_the_limits() -> None:
+    data = plain([25] * 4)
+    tokens = int(data.sentences.tokens.sum())
+    assert is_short(data.sentences, replace(WIDE, max_tokens=tokens))
+    assert not is_short(data.sentences, replace(WIDE, max_tokens=tokens - 1))
+    assert is_short(data.sentences, replace(WIDE, max_chars=100))
+    assert not is_short(data.sentences, replace(WIDE, max_chars=99))
 
 
 def test_centring_makes_uniform_structure_count_for_nothing() -> None:
