@@ -86,6 +86,8 @@ _ALL_LETTERS = re.compile(_LETTERS)
 _HYPHENATED = re.compile(rf"{_LETTERS}(?:-{_LETTERS})+")
 _MIXED = re.compile(r"([^\W\d_]{2,})(\d+)|(\d+)([^\W\d_]{2,})")
 """A word and a number written as one: ``ISO9001``, ``400mg``. One letter alone says too little."""
+_TIME_STAMP = re.compile(r"(?<=\d{4}-\d\d-\d\d)t(?=\d\d:\d\d)")
+"""Parts day and time in ``2024-06-03T10:30:02Z``."""
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _BROKEN = re.compile(r"(?<=[^\W\d_]{2})[-\xad\u2010][ \t]*(?:\r\n|\r|\n)[ \t]*(?=[^\W\d_A-Z])")
 _UNSEEN = re.compile(r"[\xad\u180e\u200b\u200d\u200e\u200f\u2060-\u2064\ufeff]|(?<![\u0600-\u06ff])\u200c")
@@ -213,7 +215,7 @@ def lexical_terms(text: str, language: str) -> list[str]:
     ['transform', 'transfor', 'mation']
     """
     found: list[str] = []
-    for match in _TERM.finditer(normalise(_BROKEN.sub(_BREAK, text))):
+    for match in _TERM.finditer(_TIME_STAMP.sub(" ", normalise(_BROKEN.sub(_BREAK, text)))):
         kind, value = match.lastgroup, match.group()
         if kind == "unspaced":
             found.extend(_bigrams(value))

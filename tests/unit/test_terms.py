@@ -77,6 +77,23 @@ def test_a_word_and_a_number_written_as_one_are_terms_of_their_own_too(written: 
     assert lexical_terms(written, "en") == terms
 
 
+def test_day_and_time_of_a_time_stamp_are_words_of_their_own() -> None:
+    day = ["2024-06-03", "2024", "06", "03"]
+    assert lexical_terms("2024-06-03T10:30:02Z", "en") == [*day, "10:30:02z", "10", "30", "02z"]
+    assert lexical_terms("2024-06-03 10:30", "en") == [*day, "10:30", "10", "30"]
+    assert lexical_terms("12-06-03T10 2024-06-03T x", "en") == [
+        "12-06-03t10",
+        "12",
+        "06",
+        "03t10",
+        "2024-06-03t",
+        "2024",
+        "06",
+        "03t",
+        "x",
+    ]
+
+
 def test_sentence_marks_are_not_part_of_a_word() -> None:
     assert lexical_terms("Stop. Go! (Wait) «now»", "xx") == ["stop", "go", "wait", "now"]
 
