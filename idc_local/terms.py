@@ -62,6 +62,22 @@ _ENGLISH = (
     "why does do did can could would should about than been being we you your our my me us him am any some all also "
     "may might must shall"
 )
+_ASKING = {
+    "ar": "متى أين كيف لماذا ماذا هل كم أي لمن",
+    "cs": "kdo co kdy kde kam odkud jak proč kolik jaký jaká jaké kterou kterého čí",
+    "da": "hvem hvad hvornår hvor hvordan hvorfor hvilken hvilket hvilke hvis",
+    "de": "wer wen wem wessen was wann wo wie warum wieso weshalb wohin woher womit wofür worüber woran wodurch wozu "
+    "worin wovon welche welcher welches welchen welchem kann darf muss soll gibt sind war hat",
+    "es": "quién quiénes qué cuándo dónde cómo cuál cuáles cuánto cuánta cuántos cuántas quien cuando donde",
+    "fr": "quand où comment pourquoi combien quel quelle quels quelles quoi lequel laquelle",
+    "it": "chi cosa quando dove perché quale quali quanto quanta quanti quante",
+    "nl": "wie wat wanneer waar hoe waarom welk welke hoeveel waarmee kan mag moet",
+    "no": "hvem hva når hvor hvordan hvorfor hvilken hvilket hvilke",
+    "pl": "kto kiedy gdzie dlaczego ile jaki jaka jakie który która które czy",
+    "pt": "quem quando onde quê qual quais quanto quanta quantos quantas porquê",
+    "sv": "vem vad när var hur varför vilken vilket vilka",
+}
+"""Question words of languages other than English, whose list has them: rare in texts, so that they would count much."""
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -136,9 +152,13 @@ def without_accents(word: str) -> str:
     return plain.translate(_OWN_LETTERS)
 
 
+def _asking(language: str) -> list[str]:
+    return _ASKING.get(language, "").split()
+
+
 _STOP_WORDS = {
-    language: frozenset(map(normalise, words))
-    for language, words in {**FUNCTION_WORDS, "en": frozenset(_ENGLISH.split())}.items()
+    language: frozenset(map(normalise, [*(_ENGLISH.split() if language == "en" else words), *_asking(language)]))
+    for language, words in FUNCTION_WORDS.items()
 }
 
 

@@ -111,6 +111,23 @@ def test_function_words_of_the_language_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "language", "terms"),
+    [
+        ("Wann kann die Pumpe anlaufen?", "de", ["pump", "anlauf"]),
+        ("Welche Pumpe gibt es?", "de", ["pump"]),
+        ("¿Cuándo y dónde está la bomba?", "es", ["esta", "bomb"]),
+        ("Pourquoi et quand la pompe ?", "fr", ["pomp"]),
+        ("Perché quale pompa?", "it", ["pomp"]),
+        ("Hoeveel en waar: de pomp", "nl", ["pomp"]),
+        ("متى وأين كيف المضخة", "ar", lexical_terms("وأين المضخة", "ar")),
+        ("Wann ist Pumpe", "en", ["wann", "ist", "pump"]),
+    ],
+)
+def test_question_words_of_the_language_are_left_out(question: str, language: str, terms: list[str]) -> None:
+    assert lexical_terms(question, language) == terms
+
+
+@pytest.mark.parametrize(
     ("written", "typed", "language"),
     [
         ("soft\xadware con\u200bfig\u2060uration", "software configuration", "en"),
