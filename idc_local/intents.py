@@ -27,7 +27,7 @@ MIN_SENTENCE_LETTERS = 25
 MIN_LETTER_SHARE = 0.6
 """Share of letters in a sentence's ink below which it is a line of figures, or of a table of contents."""
 
-ASKED_PER_QUESTION = 2.6
+ASKED_PER_QUESTION = 2.2
 """Sentences asked about for each question of the budget: about half of the questions pass the filters."""
 PASSAGE = "{passage}"
 EXAMPLE = "Question:"
