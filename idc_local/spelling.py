@@ -6,6 +6,7 @@ Near is what one slip makes of a word: a letter too many, too few, or wrong, or 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -67,9 +68,11 @@ def put_right(
     put right.
     """
     found, right = dict(terms), list[str]()
+    every = list(dict.fromkeys(chain.from_iterable(words.values())))
+    known = {term for term, idf in zip(every, vocabulary.idf(every).tolist(), strict=True) if idf}
     for word, own in words.items():
         stems = [term for term in own if can_be_misspelt(term)]
-        if not stems or len(right) == MOST_WORDS or vocabulary.idf(own).any():
+        if not stems or len(right) == MOST_WORDS or not known.isdisjoint(own):
             continue
         near = [
             (_is_other_letter(stem, term), -held, term)

@@ -95,10 +95,17 @@ class SegmentTerms:
         return self._chunks.part(start, stop), self._counts.part(start, stop)
 
     def near(self, term: str) -> list[str]:
-        """The terms that one slip makes of ``term``."""
-        size = len(encode_text(term))
+        """The terms that one slip makes of ``term``, in any order.
+
+        A slip leaves one half of a word as it is, unless it swaps the letters where the halves meet.
+        """
+        size, half = len(encode_text(term)), (len(term) + 1) // 2
         sizes = range(size - LONGEST_LETTER, size + LONGEST_LETTER + 1)
-        return [other for other in self._terms.beginning(term[:1], sizes) if is_near(term, other)]
+        swapped = term[: half - 1] + term[half : half + 1] + term[half - 1 : half] + term[half + 1 :]
+        found = {*self._terms.framed(term[:half], "", sizes), *self._terms.framed(term[:1], term[half:], sizes)}
+        if self._terms.find(swapped) is not None:
+            found.add(swapped)
+        return [other for other in found if is_near(term, other)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,14 +45,20 @@ class Strings(Sequence[str]):
     def _raw(self, place: int) -> bytes:
         return bytes(self._bytes[int(self._ends[place]) : int(self._ends[place + 1])])
 
-    def beginning(self, start: str, sizes: range) -> Iterator[str]:
-        """Those that begin with ``start`` and whose UTF-8 has one of ``sizes`` bytes; the strings must be in order."""
-        wanted = encode_text(start)
+    def framed(self, start: str, end: str, sizes: range) -> Iterator[str]:
+        """Those that begin with ``start``, end with ``end``, and have one of ``sizes`` bytes of UTF-8.
+
+        The strings must be in order.
+        """
+        wanted, tail = encode_text(start), encode_text(end)
         first = bisect_left(range(len(self)), wanted, key=self._raw)
         last = bisect_right(range(len(self)), wanted, key=lambda place: self._raw(place)[: len(wanted)])
         held = np.diff(self._ends[first : last + 1])
-        for place in np.flatnonzero((held >= sizes.start) & (held < sizes.stop)).tolist():
-            yield self[first + place]
+        places = first + np.flatnonzero((held >= max(sizes.start, len(tail))) & (held < sizes.stop))
+        ends = self._ends[places + 1, None] - len(tail) + np.arange(len(tail))
+        same = np.frombuffer(self._bytes, dtype=np.uint8)[ends] == np.frombuffer(tail, dtype=np.uint8)
+        for place in places[same.all(axis=1)].tolist():
+            yield self[place]
 
     def find(self, value: str, order: IntArray | None = None) -> int | None:
         """Place of ``value``; None where it is not there.

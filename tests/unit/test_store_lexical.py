@@ -1,18 +1,23 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections import Counter
 from pathlib import Path
 
 import bm25s
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from idc_local.ranking import BM25_B, BM25_K1
+from idc_local.spelling import is_near
 from idc_local.store.blocks import BlockFolder, BlockWriter
 from idc_local.store.codec import count_terms
 from idc_local.store.lexical import Lexical, SegmentTerms, write_counts
 from idc_local.store.postings import TermCounts, group_postings
+from tests.store_documents import MEMORY
 
 
 def corpus(seed: int, documents: int) -> list[list[str]]:
@@ -112,6 +117,17 @@ def test_idf_counts_rows_and_knows_no_unknown_terms(tmp_path: Path) -> None:
     ours = saved(tmp_path, [["a", "a"], ["a", "b"], ["c"]])
     expected = [math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5), 0.0]
     assert ours.idf(["a", "b", "nowhere"]).tolist() == pytest.approx(expected)
+
+
+WORDS = st.text("abcé", min_size=4, max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(terms=st.sets(WORDS, min_size=1, max_size=60), asked=WORDS)
+def test_near_terms_are_all_that_one_slip_makes(terms: set[str], asked: str) -> None:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as place:
+        lexical = Lexical([(segment(Path(place), [sorted(terms)]), np.array([0]))], 1)
+        assert set(lexical.near(asked)) == {term for term in terms if is_near(asked, term)}
 
 
 def test_near_terms_are_those_of_live_rows_with_their_number(tmp_path: Path) -> None:

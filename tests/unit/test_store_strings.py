@@ -49,15 +49,21 @@ def test_ordered_strings_are_found_at_their_places(values: set[str], others: lis
 
 
 @settings(max_examples=50, deadline=None)
-@given(values=st.sets(TEXTS, max_size=20), start=TEXTS, least=st.integers(0, 8), most=st.integers(0, 16))
-def test_strings_that_begin_alike_and_have_the_size(values: set[str], start: str, least: int, most: int) -> None:
+@given(
+    values=st.sets(TEXTS | st.text("aé", max_size=5), max_size=20),
+    start=TEXTS | st.text("aé", max_size=2),
+    end=st.text("aé", max_size=2),
+    least=st.integers(0, 8),
+    most=st.integers(0, 16),
+)
+def test_strings_that_begin_and_end_alike_and_have_the_size(
+    values: set[str], start: str, end: str, least: int, most: int
+) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY) as place:
         strings = saved(Path(place), sorted(values))
-        wanted = [
-            value for value in sorted(values)
-            if value.startswith(start) and least <= len(value.encode("utf-8", "surrogatepass")) < most
-        ]  # fmt: skip
-        assert list(strings.beginning(start, range(least, most))) == wanted
+        sized = [value for value in sorted(values) if least <= len(value.encode("utf-8", "surrogatepass")) < most]
+        wanted = [value for value in sized if value.startswith(start) and value.endswith(end)]
+        assert list(strings.framed(start, end, range(least, most))) == wanted
 
 
 def test_places_beyond_the_end(tmp_path: Path) -> None:
