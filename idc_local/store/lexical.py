@@ -100,7 +100,8 @@ class SegmentTerms:
         A slip leaves one half of a word as it is, unless it swaps the letters where the halves meet.
         """
         size, half = len(encode_text(term)), (len(term) + 1) // 2
-        sizes = range(size - LONGEST_LETTER, size + LONGEST_LETTER + 1)
+        most = max((len(encode_text(letter)) for letter in term), default=0)
+        sizes = range(size - most, size + LONGEST_LETTER + 1)
         swapped = term[: half - 1] + term[half : half + 1] + term[half - 1 : half] + term[half + 1 :]
         found = {*self._terms.framed(term[:half], "", sizes), *self._terms.framed(term[:1], term[half:], sizes)}
         if self._terms.find(swapped) is not None:
