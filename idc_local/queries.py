@@ -68,9 +68,17 @@ def parse_query(text: str, languages: Sequence[str]) -> ParsedQuery:
     asking = query_terms(" ".join(clauses[first:]), languages)
     scene = query_terms(" ".join(clauses[:first]), languages)
     weights = dict.fromkeys(scene, SCENE_TERM) | dict.fromkeys(asking, 1.0)
-    words = dict.fromkeys(_WORD.findall(normalise(text)))
-    own = {word: query_terms(word, languages) for word in words}
+    own = {word: query_terms(word, languages) for word in plain_words(text)}
     return ParsedQuery((text, *(clauses[first:] if first else ())), weights, own)
+
+
+def plain_words(text: str) -> list[str]:
+    """Distinct words of letters alone, normalised, in order.
+
+    >>> plain_words("Which pump has part E-4012? The pump's.")
+    ['which', 'pump', 'has', 'part', 'the', 's']
+    """
+    return list(dict.fromkeys(_WORD.findall(normalise(text))))
 
 
 def is_foreign(text: str, languages: Sequence[str], known: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from idc_local.answers import answer_span
 from idc_local.filters import Filter, parse_filter, source_passes
 from idc_local.ports import Progress, TokenEncoder
-from idc_local.queries import is_foreign, parse_query, query_vector
+from idc_local.queries import is_foreign, parse_query, plain_words, query_vector
 from idc_local.ranking import (
     RERANKED,
     RankingWeights,
@@ -31,7 +31,7 @@ from idc_local.ranking import (
     term_coverage,
     top_k,
 )
-from idc_local.spelling import put_right
+from idc_local.spelling import is_near, put_right
 from idc_local.store import Snapshot
 from idc_local.terms import folded, query_terms, term_hashes
 from idc_local.types import AnswerSpan, BoolArray, Chunk, Explain, FloatArray, Hit, IntArray, Query
@@ -157,10 +157,18 @@ class Searcher:
             hits.append(self._hit(chunk, rank, explain, span))
         return hits
 
-    def misspelt(self, text: str) -> list[str]:
-        """Words of a query that no passage holds, and in place of which the nearest known one is looked for."""
+    def misspelt(self, text: str) -> dict[str, str]:
+        """Words of a query that no passage holds, each with the nearest known one, which is looked for as well."""
         parsed = parse_query(text, self._languages)
-        return put_right(parsed.terms, parsed.words, self._snapshot)[1] if self.size else []
+        right = put_right(parsed.terms, parsed.words, self._snapshot)[1] if self.size else {}
+        return {word: self._as_written(term, word) for word, term in right.items()}
+
+    def _as_written(self, term: str, near: str) -> str:
+        """A word of a passage that has ``term``, best one that is ``near``; the term where there is none by itself."""
+        rows = self._snapshot.lexical({term: 1.0}, 1, None)[1].tolist()
+        texts = [f"{chunk.heading}\n{chunk.text}" for chunk in self._snapshot.chunks(rows)]
+        words = [word for text in texts for word in plain_words(text) if term in query_terms(word, self._languages)]
+        return min(words, key=lambda word: not is_near(near, word), default=term)
 
     def _reranked(
         self, asking: str, fused: FloatArray, rows: IntArray, ids: Sequence[str]

@@ -60,14 +60,14 @@ def can_be_misspelt(term: str) -> bool:
 
 def put_right(
     terms: Mapping[str, float], words: Mapping[str, Sequence[str]], vocabulary: Vocabulary
-) -> tuple[dict[str, float], list[str]]:
+) -> tuple[dict[str, float], dict[str, str]]:
     """``terms`` with their weights and, for each word of which none is known, the nearest known one.
 
     words: the terms of each word of the query. Of several as near, those that have its letters, one more or one less
     come before those with a wrong one, and then that which most passages hold. The second value: the words that were
-    put right.
+    put right, each with the term that was taken for it.
     """
-    found, right = dict(terms), list[str]()
+    found, right = dict(terms), dict[str, str]()
     every = list(dict.fromkeys(chain.from_iterable(words.values())))
     known = {term for term, idf in zip(every, vocabulary.idf(every).tolist(), strict=True) if idf}
     for word, own in words.items():
@@ -83,7 +83,7 @@ def put_right(
             best = min(near)[2]
             weight = SHARE * max(terms.get(stem, 0.0) for stem in own)
             found[best] = max(found.get(best, 0.0), weight)
-            right.append(word)
+            right[word] = best
     return found, right
 
 

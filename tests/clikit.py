@@ -166,8 +166,9 @@ class FakeRuntime:
         self._called("search", query, k)
         return list(self.hits)[:k] if "nothing" not in query.text else []
 
-    def misspelt(self, text: str) -> list[str]:
-        return [word for word in text.split() if word in ("pmup", "vlave")]
+    def misspelt(self, text: str) -> dict[str, str]:
+        known = {"pmup": "pump", "pupm": "pump", "vlave": "valve"}
+        return {word: known[word] for word in text.split() if word in known}
 
     def _cut(self, source: Path) -> Any:
         return SimpleNamespace(

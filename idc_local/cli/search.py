@@ -115,8 +115,9 @@ def _search_one(session: Session, options: SearchArguments, text: str) -> None:
 
 def respelt(searcher: Searcher, text: str) -> str:
     """What to tell of words of a query that are nowhere in the index, but for a slip; empty where there are none."""
-    words = ", ".join(f'"{word}"' for word in searcher.misspelt(text))
-    return f"no passage holds {words}: looked for the nearest known word" if words else ""
+    right = searcher.misspelt(text)
+    unknown, known = (", ".join(f'"{word}"' for word in words) for words in (right, dict.fromkeys(right.values())))
+    return f"no passage holds {unknown}: also looked for {known}" if right else ""
 
 
 def ask(

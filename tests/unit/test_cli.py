@@ -299,7 +299,9 @@ def test_search_says_where_nothing_answers_well(hits: tuple[Hit, ...], note: str
 
 def test_search_names_words_that_are_nowhere_but_for_a_slip() -> None:
     result = invoke("search", "pmup or vlave", runtime=FakeRuntime(hits=HITS))
-    assert result.stderr == 'no passage holds "pmup", "vlave": looked for the nearest known word\n'
+    assert result.stderr == 'no passage holds "pmup", "vlave": also looked for "pump", "valve"\n'
+    result = invoke("search", "pmup pupm", runtime=FakeRuntime(hits=HITS))
+    assert result.stderr == 'no passage holds "pmup", "pupm": also looked for "pump"\n'
     assert invoke("search", "pmup", "-q", runtime=FakeRuntime(hits=HITS)).stderr == ""
     assert invoke("search", "pmup nothing", runtime=FakeRuntime(hits=HITS)).stderr == "nothing found\n"
 

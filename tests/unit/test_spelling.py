@@ -46,7 +46,7 @@ def test_every_slip_is_near_both_ways(word: str) -> None:
 def test_an_unknown_word_is_also_looked_for_as_the_nearest_known_one() -> None:
     found, right = put_right({"sallari": 1.0, "pump": 1.0}, {"sallary": ["sallari"], "pump": ["pump"]}, KNOWN)
     assert found == {"sallari": 1.0, "pump": 1.0, "salari": pytest.approx(0.7)}
-    assert right == ["sallary"]
+    assert right == {"sallary": "salari"}
 
 
 def test_of_several_as_near_a_missed_letter_comes_before_a_wrong_one_and_then_the_commonest() -> None:
@@ -70,12 +70,12 @@ def test_of_several_as_near_a_missed_letter_comes_before_a_wrong_one_and_then_th
 )
 def test_known_short_and_strange_words_stay_as_they_are(word: str, terms: list[str]) -> None:
     wanted = dict.fromkeys(terms, 1.0)
-    assert put_right(wanted, {word: terms}, KNOWN) == (wanted, [])
+    assert put_right(wanted, {word: terms}, KNOWN) == (wanted, {})
 
 
 def test_a_word_that_is_typed_right_as_well_keeps_its_weight() -> None:
     terms = {"sallari": 1.0, "salari": 1.0}
-    assert put_right(terms, {"sallary": ["sallari"], "salary": ["salari"]}, KNOWN) == (terms, ["sallary"])
+    assert put_right(terms, {"sallary": ["sallari"], "salary": ["salari"]}, KNOWN) == (terms, {"sallary": "salari"})
 
 
 def test_few_words_of_a_long_query_are_put_right() -> None:
@@ -94,4 +94,18 @@ def test_a_search_finds_what_a_misspelt_word_meant(tmp_path: Path) -> None:
     assert found["a.txt"] > 0 == found["b.txt"]
     with Snapshot.open(kit.index) as snapshot:
         searcher = Searcher(snapshot, HashEmbedder(), RankingWeights())
-        assert searcher.misspelt("Sallary for the pump?") == ["sallary"]
+        assert searcher.misspelt("Sallary for the pump?") == {"sallary": "salary"}
+
+
+def test_the_known_word_is_told_as_a_passage_has_it(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    text = "# Warranties\n\nWARRANTY of Müllers' pump-house 7: each warranty lasts a year. It begins in Zürich."
+    (docs / "a.md").write_text(text, encoding="utf-8")
+    kit = Kit(tmp_path / "index")
+    kit.add(docs, options=IndexOptions(intents="off"))
+    with Snapshot.open(kit.index) as snapshot:
+        searcher = Searcher(snapshot, HashEmbedder(), RankingWeights())
+        assert searcher.misspelt("warrenty") == {"warrenty": "warranty"}
+        assert searcher.misspelt("warrenties in Zurihc") == {"warrenties": "warranties", "zurihc": "zürich"}
+        assert searcher.misspelt("pumphuose") == {"pumphuose": "pumphous"}
