@@ -1,7 +1,8 @@
 """The answer inside a passage: the run of sentences that speaks most to the question, never without its point.
 
 A heading, a table's header, a question, or a sentence that ends with a colon only announces what follows. A run that
-would end with one goes on to what is announced. Layer 1, pure.
+would end with one goes on to what is announced; with nothing behind it, such as a question quoted at the end of the
+reply, it is no answer where another sentence is. Layer 1, pure.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def answer_span(
     is before each, from ``sentence_gaps``.
     """
     texts = [chunk.text[start - chunk.start : end - chunk.start] for start, end in spans.tolist()]
+    evidence = evidence[: _end_of_answers(evidence, texts)]
     run = best_run(evidence, SPAN_SHARE * float(evidence.max()))
     best = run.start + int(evidence[run.start : run.end].argmax())
     run = with_its_point(run, best, texts, gaps)
@@ -44,6 +46,13 @@ def answer_span(
     lead = len(text) - len(text.lstrip())
     text = text.strip()
     return AnswerSpan(start + lead, start + lead + len(text), text, likely)
+
+
+def _end_of_answers(evidence: FloatArray, texts: list[str]) -> int:
+    """Sentences up to the last that announces nothing, where these speak to the question; else all of them."""
+    end = next((n for n in range(len(texts), 0, -1) if _ANNOUNCES.search(texts[n - 1]) is None), 0)
+    speaks = end > 0 and float(evidence[:end].max()) > SPAN_SHARE * float(evidence.max())
+    return end if speaks else len(texts)
 
 
 def with_its_point(run: Span, best: int, texts: list[str], gaps: IntArray) -> Span:

@@ -100,3 +100,31 @@ def test_the_answer_of_a_passage_that_matches_by_its_heading_alone() -> None:
     found = answer_span(chunk, np.array([0.1, 0.9, 0.2, 0.1], dtype=np.float32), spans, gaps)
     assert found.text == "§ 7 Grills\n\nOnly electric grills are allowed."
     assert text[found.start : found.end] == found.text
+
+
+@pytest.mark.parametrize(
+    ("evidence", "answer"),
+    [
+        ([0.2, 0.8, 0.1, 0.3, 1.4], "He comes on Monday."),
+        ([0.2, 0.8, 0.7, 0.3, 1.4], "He comes on Monday. It costs 180."),
+        ([0.2, 0.5, 0.1, 0.3, 1.4], "> When does he come?"),
+        ([0.2, 0.5, 0.1, 1.4, 1.4], "> Ann wrote:\n> When does he come?"),
+    ],
+)
+def test_a_question_that_nothing_follows_is_no_answer_where_another_sentence_is(
+    evidence: list[float], answer: str
+) -> None:
+    texts = ["Hi Ann,\n\n", "He comes on Monday. ", "It costs 180.\n\n", "> Ann wrote:\n", "> When does he come?\n"]
+    ends = np.cumsum([len(text) for text in texts])
+    spans = np.stack([ends - [len(text) for text in texts], ends], axis=1)
+    text = "".join(texts)
+    chunk = Chunk("c", "d", "d.eml", 0, len(text), text, "", None, 1, 6, 12)
+    gaps = np.array([HEADING, PARAGRAPH, 0, PARAGRAPH, 0], dtype=np.int64)
+    assert answer_span(chunk, np.array(evidence, dtype=np.float32), spans, gaps).text == answer
+
+
+def test_a_passage_of_nothing_but_a_question_is_shown_by_it() -> None:
+    text = "When does he come?"
+    chunk = Chunk("c", "d", "d.eml", 0, len(text), text, "", None, 1, 1, 5)
+    found = answer_span(chunk, np.ones(1, dtype=np.float32), np.array([[0, len(text)]]), np.array([HEADING]))
+    assert found.text == text
