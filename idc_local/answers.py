@@ -1,8 +1,8 @@
 """The answer inside a passage: the run of sentences that speaks most to the question, never without its point.
 
 A heading, a table's header, a question, or a sentence that ends with a colon only announces what follows. A run that
-would end with one goes on to what is announced; with nothing behind it, such as a question quoted at the end of the
-reply, it is no answer where another sentence is. Layer 1, pure.
+would end with one goes on to what is announced, past the addresses and the greeting of a mail; with nothing behind it,
+such as a question quoted at the end of a reply, it is no answer where another sentence is. Layer 1, pure.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ LITTLE = 30
 """Characters below which a sentence says too little alone: ``Yes.``, ``Serves 4.``"""
 
 _ANNOUNCES = re.compile(r"[:?\uff1a\uff1f\u061f][\s*_`\"'”’»)\]]*\Z")
+
+_ADDRESSES = re.compile(r"From: [^\n]*(?:\n(?:To|Cc|Date): [^\n]*)+\s*")
+"""The header of a mail, as its reader writes it."""
+_GREETING = re.compile(r"\s*[^\W\d][^\n]{,58}[,\uff0c\u060c]\s*")
 
 
 def sentence_gaps(sentences: Sentences) -> IntArray:
@@ -69,7 +73,7 @@ def with_its_point(run: Span, best: int, texts: list[str], gaps: IntArray) -> Sp
     end = run.end
     while end < len(texts) and end - 1 > best and _announces(end - 1, texts, gaps):
         end -= 1
-    while end < len(texts) and _announces(end - 1, texts, gaps):
+    while end < len(texts) and (_announces(end - 1, texts, gaps) or (end - 1 > best and _opens(end - 1, texts, gaps))):
         first = end
         end += 1
         while end < len(texts) and (gaps[end] == Structure.ITEM or _goes_on(first, end, texts, gaps)):
@@ -87,3 +91,10 @@ def _announces(place: int, texts: list[str], gaps: IntArray) -> bool:
     if gaps[place + 1] & GLUE:
         return bool(gaps[place] & ~GLUE >= Structure.PARAGRAPH)
     return _ANNOUNCES.search(texts[place]) is not None
+
+
+def _opens(place: int, texts: list[str], gaps: IntArray) -> bool:
+    """True for the addresses under the subject of a mail, and for a greeting in a paragraph of its own behind them."""
+    addresses = [_ADDRESSES.fullmatch(texts[n]) is not None for n in (place, place - 1)]
+    greeting = _GREETING.fullmatch(texts[place]) is not None and bool(gaps[place + 1] & ~GLUE >= Structure.PARAGRAPH)
+    return addresses[0] or (addresses[1] and greeting)

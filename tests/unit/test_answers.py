@@ -128,3 +128,30 @@ def test_a_passage_of_nothing_but_a_question_is_shown_by_it() -> None:
     chunk = Chunk("c", "d", "d.eml", 0, len(text), text, "", None, 1, 1, 5)
     found = answer_span(chunk, np.ones(1, dtype=np.float32), np.array([[0, len(text)]]), np.array([HEADING]))
     assert found.text == text
+
+
+MAIL = [
+    "Offsite budget\n\n",
+    "From: Sue <sue@ex.example>\nTo: Ben <ben@ex.example>\nDate: Wed, 9 Apr 2025 11:20:00 +0200\n\n",
+    "Hi Ben,\n\n",
+    "approved: 6,500 euros, travel included. ",
+    "Please book the Lodge.",
+]
+
+
+@pytest.mark.parametrize(
+    ("run", "best", "found"),
+    [((0, 1), 0, (0, 4)), ((0, 2), 0, (0, 4)), ((0, 3), 0, (0, 4)), ((1, 2), 1, (1, 2)), ((3, 4), 3, (3, 4))],
+)
+def test_the_answer_of_a_mail_that_matches_by_its_subject_is_what_it_says_first(
+    run: tuple[int, int], best: int, found: tuple[int, int]
+) -> None:
+    assert run_after(*run, MAIL, [HEADING, HEADED, PARAGRAPH, PARAGRAPH, 0], best) == found
+
+
+def test_a_mail_without_a_greeting_says_at_once_what_it_has_to() -> None:
+    texts = [*MAIL[:2], "Approved, 6,500 euros with travel. ", "Please book."]
+    assert run_after(0, 1, texts, [HEADING, HEADED, PARAGRAPH, 0], 0) == (0, 3)
+    assert run_after(0, 1, [MAIL[0], MAIL[1]], [HEADING, HEADED], 0) == (0, 2)
+    texts = ["Offsite budget\n\n", "From: what we have, 6,500 euros. ", "Hi Ben,\n\n", "Go."]
+    assert run_after(0, 1, texts, [HEADING, HEADED, PARAGRAPH, PARAGRAPH], 0) == (0, 2)
