@@ -54,7 +54,13 @@ class Index:
         return removed
 
     def search(self, query: str, k: int = 5, *, filter: str = "") -> list[Hit]:
-        """The ``k`` best passages, best first, from the generation that was current at the first search."""
+        """The ``k`` best passages, best first, from the generation that was current at the first search.
+
+        Raises:
+            UsageError: the query is empty, or the filter expression is not understood.
+        """
+        if not query.strip():
+            raise UsageError("the query is empty", hint="give a question or a word")
         if self._searcher is None:
             self._searcher = self._stack.enter_context(self._runtime.searcher())
         return self._searcher.search(Query(query, filter), k)

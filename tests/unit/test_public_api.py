@@ -65,6 +65,12 @@ def test_an_empty_path_is_not_the_current_folder(tmp_path: Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("query", ["", " ", "\n\t"])
+def test_an_empty_query_is_refused_before_an_index_is_opened(query: str, tmp_path: Path) -> None:
+    with idc_local.Index(tmp_path / "none") as index, pytest.raises(UsageError, match="the query is empty"):
+        index.search(query)
+
+
 def test_version_stands_in_one_form_everywhere() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == idc_local.__version__
