@@ -130,7 +130,8 @@ def _facts(prepared: PreparedSet, corpus: Corpus, windows: int) -> list[str]:
     facts = [f"{asked} predicted questions from {windows} held-out windows of {documents} documents", AGREEMENT]
     without_model = sum(intent.origin != "model" for document in corpus.documents for intent in document.intents)
     if without_model:
-        facts.append(f"{without_model} of the index's questions were made without a model, from headings and key terms")
+        told = "of the index's questions were made without a model, from headings and definitions"
+        facts.append(f"{without_model} {told}")
     if len(corpus.documents) < corpus.of_documents:
         facts.append(f"a sample: the index has {corpus.of_documents} documents")
     return facts

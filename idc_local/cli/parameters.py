@@ -52,7 +52,7 @@ objective_option = click.option(
 intents_option = click.option(
     "--intents",
     type=click.Choice(INTENT_SOURCES),
-    help="Where predicted questions come from: the language model, headings and key terms, or nowhere. "
+    help="Where predicted questions come from: the language model, headings and definitions, or nowhere. "
     "[default: model]",
 )
 target_option = click.option(
