@@ -253,7 +253,8 @@ def _evidence(
     for place in np.flatnonzero(evidence < 0):
         window = windows[questions.windows[place]]
         evidence[place] = window.first + np.argmax(sentence_vectors[window.first : window.last] @ vectors[place])
-    return evidence, np.einsum("md,md->m", sentence_vectors[evidence], vectors)
+    # Vectors of half precision are of length one but for their last digit.
+    return evidence, np.clip(np.einsum("md,md->m", sentence_vectors[evidence], vectors), -1.0, 1.0)
 
 
 def _grounded(

@@ -122,6 +122,14 @@ def test_each_question_keeps_its_window_and_sentence() -> None:
     assert (found.vectors == EMBEDDER.encode_queries([intent.text for intent in found.intents])).all()
 
 
+def test_no_score_is_above_one_where_vectors_are_a_little_too_long() -> None:
+    wish = request("# Opening hours of the town hall\n\nIt opens at nine on weekdays.\n", "heuristic", "de")
+    vectors = wish.sentence_vectors.copy()
+    vectors[0] = EMBEDDER.encode_queries(["Opening hours of the town hall"])[0] * np.float32(1.0001)
+    found = predict(replace(wish, sentence_vectors=vectors), None)
+    assert [(intent.text, intent.score) for intent in found.intents] == [("Opening hours of the town hall", 1.0)]
+
+
 def test_nothing_is_generated_twice_and_the_result_is_the_same() -> None:
     cache = Cache()
     first = predict(request(ANIMALS), Echo(), cache)
