@@ -66,15 +66,20 @@ def sentence_evidence(cosines: FloatArray, coverage: FloatArray, weights: Rankin
 
 
 def term_coverage(
-    hashes: npt.NDArray[np.uint32], offsets: IntArray, wanted: npt.NDArray[np.uint32], weights: FloatArray
+    hashes: npt.NDArray[np.uint32],
+    offsets: IntArray,
+    wanted: npt.NDArray[np.uint32],
+    weights: FloatArray,
+    unknown: float = 0.0,
 ) -> FloatArray:
     """Share of the query's term weight that each sentence holds, float32 [s], 0…1.
 
     hashes: uint32 [p], the distinct terms of the sentences one after the other; offsets: int64 [s + 1] into them.
-    wanted, weights: hash and weight (idf · weight in the query) of the query's terms that the index knows.
+    wanted, weights: hash and weight (idf · weight in the query) of the query's terms that the index knows; unknown:
+    the same weight of what no chunk holds (``idf_of_none``), which no sentence can cover.
     """
     count = offsets.shape[0] - 1
-    total = float(weights.sum())
+    total = float(weights.sum()) + unknown
     if total <= 0.0 or not hashes.size:
         return np.zeros(count, dtype=np.float32)
     order = np.argsort(wanted, kind="stable")
@@ -82,6 +87,11 @@ def term_coverage(
     gains = np.where(wanted[order][place] == hashes, weights[order][place], 0.0)
     sums = np.concatenate([[0.0], np.cumsum(gains, dtype=np.float64)])
     return np.asarray((sums[offsets[1:]] - sums[offsets[:-1]]) / total, dtype=np.float32)
+
+
+def idf_of_none(chunks: int) -> float:
+    """Inverse document frequency of a term that none of so many chunks holds: ln(1 + (n + 0.5) / 0.5)."""
+    return float(np.log1p((chunks + 0.5) / 0.5))
 
 
 def segment_max(values: FloatArray, offsets: IntArray) -> FloatArray:

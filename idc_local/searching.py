@@ -22,6 +22,7 @@ from idc_local.ranking import (
     RankingWeights,
     Signals,
     fuse,
+    idf_of_none,
     late_interaction,
     lift_neighbours,
     likely_hits,
@@ -132,10 +133,12 @@ class Searcher:
         if k <= 0 or not self.size or (allowed is not None and not allowed.any()):
             return []
         parsed = parse_query(query.text, self._languages)
-        terms, _ = put_right(parsed.terms, parsed.words, self._snapshot)
+        righted = put_right(parsed.terms, parsed.words, self._snapshot)
+        terms = righted.terms
         vector = query_vector(parsed, self._encoder.encode_queries)
         rows = self._candidates(vector, terms, allowed, max(self._weights.candidates, k))
-        signals, evidence, offsets = self._signals(vector, terms, rows)
+        unknown = righted.unknown * idf_of_none(self.size)
+        signals, evidence, offsets = self._signals(vector, terms, unknown, rows)
         documents = self._snapshot.documents_of(rows)
         fused = fuse(signals, self._weights, foreign=is_foreign(query.text, self._languages, self._known))
         fused = lift_neighbours(fused, rows, documents, self._weights)
@@ -160,7 +163,7 @@ class Searcher:
     def misspelt(self, text: str) -> dict[str, str]:
         """Words of a query that no passage holds, each with the nearest known one, which is looked for as well."""
         parsed = parse_query(text, self._languages)
-        right = put_right(parsed.terms, parsed.words, self._snapshot)[1] if self.size else {}
+        right = put_right(parsed.terms, parsed.words, self._snapshot).right if self.size else {}
         return {word: self._as_written(term, word) for word, term in right.items()}
 
     def _as_written(self, term: str, near: str) -> str:
@@ -196,13 +199,16 @@ class Searcher:
         return np.unique(np.concatenate(lists)).astype(np.int64)
 
     def _signals(
-        self, vector: FloatArray, terms: Mapping[str, float], rows: IntArray
+        self, vector: FloatArray, terms: Mapping[str, float], unknown: float, rows: IntArray
     ) -> tuple[Signals, FloatArray, IntArray]:
-        """Signals of ``rows``, and the evidence of all their sentences with the offsets of each row."""
+        """Signals of ``rows``, and the evidence of all their sentences with the offsets of each row.
+
+        unknown: idf · weight of the words of the query that no chunk holds.
+        """
         sentences, offsets = self._snapshot.sentence_vectors(rows)
         hashes, places = self._snapshot.sentence_terms(rows)
         importance = self._snapshot.idf(list(terms)) * np.fromiter(terms.values(), np.float32, len(terms))
-        coverage = term_coverage(hashes, places, term_hashes(terms), importance)
+        coverage = term_coverage(hashes, places, term_hashes(terms), importance, unknown)
         evidence = sentence_evidence(sentences @ vector, coverage, self._weights)
         intents, intent_offsets = self._snapshot.intent_vectors(rows)
         signals = Signals(

@@ -6,6 +6,7 @@ Near is what one slip makes of a word: a letter too many, too few, or wrong, or 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
@@ -58,33 +59,45 @@ def can_be_misspelt(term: str) -> bool:
     return len(term) >= SHORTEST and term.isalpha()
 
 
-def put_right(
-    terms: Mapping[str, float], words: Mapping[str, Sequence[str]], vocabulary: Vocabulary
-) -> tuple[dict[str, float], dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class Righted:
+    """A query's terms as an index knows them.
+
+    terms: with their weights. right: the words that were put right, each with the term that was taken for it.
+    unknown: weight of the other words of which no term is known.
+    """
+
+    terms: dict[str, float]
+    right: dict[str, str]
+    unknown: float
+
+
+def put_right(terms: Mapping[str, float], words: Mapping[str, Sequence[str]], vocabulary: Vocabulary) -> Righted:
     """``terms`` with their weights and, for each word of which none is known, the nearest known one.
 
     words: the terms of each word of the query. Of several as near, those that have its letters, one more or one less
-    come before those with a wrong one, and then that which most passages hold. The second value: the words that were
-    put right, each with the term that was taken for it.
+    come before those with a wrong one, and then that which most passages hold.
     """
-    found, right = dict(terms), dict[str, str]()
+    found, right, unknown = dict(terms), dict[str, str](), 0.0
     every = list(dict.fromkeys(chain.from_iterable(words.values())))
     known = {term for term, idf in zip(every, vocabulary.idf(every).tolist(), strict=True) if idf}
     for word, own in words.items():
-        stems = [term for term in own if can_be_misspelt(term)]
-        if not stems or len(right) == MOST_WORDS or not known.isdisjoint(own):
+        if not own or not known.isdisjoint(own):
             continue
+        weight = max(terms.get(stem, 0.0) for stem in own)
         near = [
             (_is_other_letter(stem, term), -held, term)
-            for stem in stems
+            for stem in own
+            if can_be_misspelt(stem) and len(right) < MOST_WORDS
             for term, held in vocabulary.near(stem).items()
         ]
         if near:
             best = min(near)[2]
-            weight = SHARE * max(terms.get(stem, 0.0) for stem in own)
-            found[best] = max(found.get(best, 0.0), weight)
+            found[best] = max(found.get(best, 0.0), SHARE * weight)
             right[word] = best
-    return found, right
+        else:
+            unknown += weight
+    return Righted(found, right, unknown)
 
 
 class KnownTerms:

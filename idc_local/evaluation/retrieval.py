@@ -26,6 +26,7 @@ from idc_local.ranking import (
     RankingWeights,
     Signals,
     fuse,
+    idf_of_none,
     lift_neighbours,
     likely_hits,
     rerank,
@@ -148,14 +149,15 @@ def score_all(asked: Asked, index: ChunkIndex, weights: RankingWeights) -> Score
     ranks = np.empty(len(index.chunks), dtype=np.int64)
     ranks[sorted(range(len(index.chunks)), key=lambda row: index.chunks[row].id)] = np.arange(len(index.chunks))
     known = KnownTerms(Counter(chain.from_iterable(map(set, index.terms))))
-    terms = [put_right(own, words, known)[0] for own, words in zip(asked.terms, asked.words, strict=True)]
+    righted = [put_right(own, words, known) for own, words in zip(asked.terms, asked.words, strict=True)]
+    terms = [one.terms for one in righted]
+    unknown = np.array([one.unknown for one in righted], dtype=np.float32) * np.float32(idf_of_none(len(index.chunks)))
     vocabulary = {term: place for place, term in enumerate(dict.fromkeys(chain.from_iterable(terms)))}
     wanted, plain = _wanted(terms, vocabulary), _wanted(asked.terms, vocabulary)
     frequency = _frequencies(vocabulary, index.terms)
     lengths = np.array([len(text) for text in index.terms], dtype=np.float64)
-    pieces = sentence_evidence(
-        asked.pieces[:, index.piece_rows], _coverage(wanted * _idf(frequency), vocabulary, index.piece_terms), weights
-    )
+    coverage = _coverage(wanted * _idf(frequency), unknown, vocabulary, index.piece_terms)
+    pieces = sentence_evidence(asked.pieces[:, index.piece_rows], coverage, weights)
     intents = asked.intents[:, index.intent_rows]
     return Scores(
         dense=asked.vectors @ index.vectors.T,
@@ -194,13 +196,15 @@ def _wanted(queries: Sequence[Mapping[str, float]], vocabulary: Mapping[str, int
     return wanted
 
 
-def _coverage(importance: FloatArray, vocabulary: Mapping[str, int], pieces: Sequence[tuple[str, ...]]) -> FloatArray:
+def _coverage(
+    importance: FloatArray, unknown: FloatArray, vocabulary: Mapping[str, int], pieces: Sequence[tuple[str, ...]]
+) -> FloatArray:
     """Share of each query's term weight that each sentence holds, float32 [queries, pieces].
 
-    importance: idf · weight in the query, float32 [queries, terms].
+    importance: idf · weight in the query, float32 [queries, terms]. unknown: float32 [queries], of what no text holds.
     """
     held = _frequencies(vocabulary, pieces) > 0
-    total = importance.sum(axis=1, keepdims=True)
+    total = importance.sum(axis=1, keepdims=True) + unknown[:, None]
     return np.asarray(importance @ held.astype(np.float32) / np.maximum(total, 1e-9), dtype=np.float32)
 
 

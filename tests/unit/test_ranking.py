@@ -101,6 +101,8 @@ def test_coverage_by_hand() -> None:
     offsets = np.array([0, 2, 2, 4])
     wanted = np.array([9, 5, 3], dtype=np.uint32)
     assert term_coverage(hashes, offsets, wanted, floats(2, 1, 1)).tolist() == [0.5, 0.0, 0.75]
+    # as much again of what is in no text
+    assert term_coverage(hashes, offsets, wanted, floats(2, 1, 1), 4.0).tolist() == [0.25, 0.0, 0.375]
 
 
 def test_coverage_without_known_terms_is_zero() -> None:

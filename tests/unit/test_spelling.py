@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from idc_local.indexing import IndexOptions
 from idc_local.ranking import RankingWeights
 from idc_local.searching import Searcher
-from idc_local.spelling import MOST_WORDS, KnownTerms, is_near, put_right
+from idc_local.spelling import MOST_WORDS, KnownTerms, Righted, is_near, put_right
 from idc_local.store import Snapshot
 from tests.fakes import HashEmbedder
 from tests.indexkit import Kit
@@ -44,43 +44,46 @@ def test_every_slip_is_near_both_ways(word: str) -> None:
 
 
 def test_an_unknown_word_is_also_looked_for_as_the_nearest_known_one() -> None:
-    found, right = put_right({"sallari": 1.0, "pump": 1.0}, {"sallary": ["sallari"], "pump": ["pump"]}, KNOWN)
+    righted = put_right({"sallari": 1.0, "pump": 1.0}, {"sallary": ["sallari"], "pump": ["pump"]}, KNOWN)
+    found, right = righted.terms, righted.right
     assert found == {"sallari": 1.0, "pump": 1.0, "salari": pytest.approx(0.7)}
     assert right == {"sallary": "salari"}
 
 
 def test_of_several_as_near_a_missed_letter_comes_before_a_wrong_one_and_then_the_commonest() -> None:
-    assert put_right({"revew": 0.2}, {"revew": ["revew"]}, KNOWN)[0] == {"revew": 0.2, "review": pytest.approx(0.14)}
+    assert put_right({"revew": 0.2}, {"revew": ["revew"]}, KNOWN).terms == {"revew": 0.2, "review": pytest.approx(0.14)}
     known = KnownTerms({"reviews": 1, "reveal": 1, "revels": 4, "revere": 4})
-    assert put_right({}, {"reveel": ["reveel"]}, KnownTerms({"reveal": 1, "revel": 1}))[0].keys() == {"revel"}
-    assert put_right({}, {"revers": ["revers"]}, known)[0].keys() == {"revels"}
+    assert put_right({}, {"reveel": ["reveel"]}, KnownTerms({"reveal": 1, "revel": 1})).terms.keys() == {"revel"}
+    assert put_right({}, {"revers": ["revers"]}, known).terms.keys() == {"revels"}
 
 
 @pytest.mark.parametrize(
-    ("word", "terms"),
+    ("word", "terms", "unknown"),
     [
-        ("salary", ["salari"]),
-        ("salary", ["salary", "salari"]),
-        ("pumq", ["pumq"]),
-        ("e4012", ["e4012"]),
-        ("xalary", ["xalari"]),
-        ("gearbox", ["gearbox"]),
-        ("the", []),
+        ("salary", ["salari"], 0.0),
+        ("salary", ["salary", "salari"], 0.0),
+        ("pumq", ["pumq"], 1.0),
+        ("e4012", ["e4012"], 1.0),
+        ("xalary", ["xalari"], 1.0),
+        ("gearbox", ["gearbox", "gearbo"], 1.0),
+        ("the", [], 0.0),
     ],
 )
-def test_known_short_and_strange_words_stay_as_they_are(word: str, terms: list[str]) -> None:
+def test_known_short_and_strange_words_stay_as_they_are(word: str, terms: list[str], unknown: float) -> None:
     wanted = dict.fromkeys(terms, 1.0)
-    assert put_right(wanted, {word: terms}, KNOWN) == (wanted, {})
+    assert put_right(wanted, {word: terms}, KNOWN) == Righted(wanted, {}, unknown)
 
 
 def test_a_word_that_is_typed_right_as_well_keeps_its_weight() -> None:
     terms = {"sallari": 1.0, "salari": 1.0}
-    assert put_right(terms, {"sallary": ["sallari"], "salary": ["salari"]}, KNOWN) == (terms, {"sallary": "salari"})
+    assert put_right(terms, {"sallary": ["sallari"], "salary": ["salari"]}, KNOWN) == Righted(
+        terms, {"sallary": "salari"}, 0.0
+    )
 
 
 def test_few_words_of_a_long_query_are_put_right() -> None:
     words = {f"revew{letter}": [f"revie{letter}"] for letter in string.ascii_lowercase}
-    assert len(put_right({}, words, KNOWN)[1]) == MOST_WORDS
+    assert len(put_right({}, words, KNOWN).right) == MOST_WORDS
 
 
 def test_a_search_finds_what_a_misspelt_word_meant(tmp_path: Path) -> None:
