@@ -9,9 +9,9 @@ from typing import Protocol
 
 from idc_local.types import Chunk, Hit, Query
 
-WELL = 0.43
+WELL = 0.4
 """Evidence from which a question counts as answered. With the default embedder 53 of the sample's 60 questions do.
-Of 150 questions that were asked of other texts 45 do, 30 of them about agreements, as the sample holds one."""
+Of 120 questions that were asked of quite other texts 4 do, and 23 of 30 about agreements, as the sample holds one."""
 LOOKED_AT = 5
 """Passages of which the best is taken."""
 
