@@ -47,6 +47,8 @@ _SELF_REFERENCE = re.compile(
     re.I,
 )
 _SPACES = re.compile(r"\s+")
+_ADDRESSES = re.compile(r"From: .* (?:To|Cc|Date): ")
+"""The header of a mail, as its reader writes it, on one line."""
 _REFERS_BACK = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|His|She|Her|Such|However|But|And|So|Moreover|In addition)\b"
 )
@@ -190,6 +192,8 @@ def _askable(document: Document, sentences: Sentences, place: int) -> bool:
         return False
     text = _text(document, sentences, place)
     letters = _letters(text)
+    if _ADDRESSES.match(text):
+        return False
     return letters >= MIN_SENTENCE_LETTERS and letters >= MIN_LETTER_SHARE * len(text.replace(" ", ""))
 
 

@@ -119,6 +119,17 @@ def test_sources_are_sentences_of_prose_spread_over_the_document() -> None:
     assert all(windows[one.window].first <= one.sentence < windows[one.window].last for one in sources)
 
 
+def test_the_header_of_a_mail_is_not_asked_about() -> None:
+    mail = (
+        "# Plumber\n\nFrom: Tom Reed <tom@example.org>\nTo: Ada Lind <ada@example.org>\nDate: 4 May 2026\n\n"
+        "The plumber comes on Monday morning and needs the key of the cellar.\n"
+    )
+    document, sentences, vectors = read(mail)
+    sources = choose_sources(document, sentences, plan_windows(document, sentences), vectors)
+    texts = [document.text[sentences.starts[one.sentence] : sentences.ends[one.sentence]].strip() for one in sources]
+    assert texts == ["The plumber comes on Monday morning and needs the key of the cellar."]
+
+
 @pytest.mark.parametrize("count", [1, 7, 40, 130])
 def test_number_of_sources(count: int) -> None:
     document, sentences, vectors = read(prose(count), "a.txt")
