@@ -50,6 +50,13 @@ class _Open:
     head: int = 0
     full: bool = False
 
+    @property
+    def last_page(self) -> str:
+        """Label of the page that it ends on."""
+        if self.rows:
+            return self.rows[-1].page
+        return self.marks[-1][1] if self.marks else self.page
+
 
 class Blocks:
     """Takes pages in order and writes them to a draft."""
@@ -73,9 +80,8 @@ class Blocks:
             main, foot = self._footnotes(region.lines)
             self._region(label, number, main)
             self._foot(label, foot)
-        # Notes at the foot of the last page go before a paragraph that goes on behind them, else after it.
-        last = self._done[begun - 1] if begun else None
-        runs_on = last is not None and bool(last.marks) and last.marks[-1][1] == label
+        # Notes at the foot of the last page go before a paragraph or table that goes on behind them, else after it.
+        runs_on = begun > 0 and self._done[begun - 1].last_page == label
         self._done[begun - runs_on : begun - runs_on] = notes
 
     def extra(self, label: str, text: str) -> None:
@@ -175,7 +181,7 @@ class Blocks:
             elif joint:
                 before = last.text
                 last.text = self._words.joined(before, text, last.lines[-1].hyphen)
-                if label != (last.marks[-1][1] if last.marks else last.page):
+                if label != last.last_page:
                     last.marks.append((len(last.text) - len(text), label))
             if joint:
                 last.lines.append(line)

@@ -610,17 +610,17 @@ def test_show_takes_short_ids_and_fails_for_unknown_ones() -> None:
 def test_gaps_are_questions_that_no_passage_answers_well(tmp_path: Path) -> None:
     file = tmp_path / "q.txt"
     file.write_text("pump\n\nnothing here\n")
-    weak = FakeRuntime(hits=(replace(HITS[0], explain=replace(HITS[0].explain, sentence=0.35)), HITS[1]))
+    weak = FakeRuntime(hits=(replace(HITS[0], explain=replace(HITS[0].explain, sentence=0.29)), HITS[1]))
     result = invoke("intents", "--gaps", str(file), runtime=weak)
     assert (result.exit_code, result.stderr) == (1, "2 of 2 questions are not answered well\n")
-    assert result.stdout == "pump  0.425  nearest docs/pump.md:1\nnothing here  0.000  nothing near\n"
+    assert result.stdout == "pump  0.395  nearest docs/pump.md:1\nnothing here  0.000  nothing near\n"
     value = parsed(invoke("intents", "--gaps", str(file), "--format", "json", runtime=weak))
     assert value["asked"] == 2
     assert [(gap["id"], gap["path"], gap["line"]) for gap in value["gaps"]] == [
         ("1", "docs/pump.md", 1),
         ("3", "", None),
     ]
-    strong = replace(HITS[0], explain=replace(HITS[0].explain, sentence=0.36))
+    strong = replace(HITS[0], explain=replace(HITS[0].explain, sentence=0.31))
     answered = invoke("intents", "--gaps", "-", stdin="pump\n", runtime=FakeRuntime(hits=(HITS[1], strong)))
     assert (answered.exit_code, answered.stdout) == (0, "")
     assert answered.stderr == "0 of 1 questions are not answered well\n"
