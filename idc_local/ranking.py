@@ -76,7 +76,7 @@ def term_coverage(
 
     hashes: uint32 [p], the distinct terms of the sentences one after the other; offsets: int64 [s + 1] into them.
     wanted, weights: hash and weight (idf · weight in the query) of the query's terms that the index knows; unknown:
-    the same weight of what no chunk holds (``idf_of_none``), which no sentence can cover.
+    the same weight of what no chunk holds (``idf``), which no sentence can cover.
     """
     count = offsets.shape[0] - 1
     total = float(weights.sum()) + unknown
@@ -89,9 +89,12 @@ def term_coverage(
     return np.asarray((sums[offsets[1:]] - sums[offsets[:-1]]) / total, dtype=np.float32)
 
 
-def idf_of_none(chunks: int) -> float:
-    """Inverse document frequency of a term that none of so many chunks holds: ln(1 + (n + 0.5) / 0.5)."""
-    return float(np.log1p((chunks + 0.5) / 0.5))
+def idf(chunks: int, held: IntArray) -> FloatArray:
+    """Inverse document frequency, float32 [terms]: ln(1 + (n − df + 0.5) / (df + 0.5)), Kamphuis et al. 2020, "Lucene".
+
+    held: int64 [terms], how many of the ``chunks`` hold each term; of one that none holds it is the highest.
+    """
+    return np.asarray(np.log(1 + (chunks - held + 0.5) / (held + 0.5)), dtype=np.float32)
 
 
 def segment_max(values: FloatArray, offsets: IntArray) -> FloatArray:

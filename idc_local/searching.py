@@ -22,7 +22,7 @@ from idc_local.ranking import (
     RankingWeights,
     Signals,
     fuse,
-    idf_of_none,
+    idf,
     late_interaction,
     lift_neighbours,
     likely_hits,
@@ -137,7 +137,7 @@ class Searcher:
         terms = righted.terms
         vector = query_vector(parsed, self._encoder.encode_queries)
         rows = self._candidates(vector, terms, allowed, max(self._weights.candidates, k))
-        unknown = righted.unknown * idf_of_none(self.size)
+        unknown = righted.unknown * float(idf(self.size, np.zeros(1, dtype=np.int64))[0])
         signals, evidence, offsets = self._signals(vector, terms, unknown, rows)
         documents = self._snapshot.documents_of(rows)
         fused = fuse(signals, self._weights, foreign=is_foreign(query.text, self._languages, self._known))

@@ -26,7 +26,7 @@ from idc_local.ranking import (
     RankingWeights,
     Signals,
     fuse,
-    idf_of_none,
+    idf,
     lift_neighbours,
     likely_hits,
     rerank,
@@ -151,7 +151,9 @@ def score_all(asked: Asked, index: ChunkIndex, weights: RankingWeights) -> Score
     known = KnownTerms(Counter(chain.from_iterable(map(set, index.terms))))
     righted = [put_right(own, words, known) for own, words in zip(asked.terms, asked.words, strict=True)]
     terms = [one.terms for one in righted]
-    unknown = np.array([one.unknown for one in righted], dtype=np.float32) * np.float32(idf_of_none(len(index.chunks)))
+    unknown = np.array([one.unknown for one in righted], dtype=np.float32) * idf(
+        len(index.chunks), np.zeros(1, np.int64)
+    )
     vocabulary = {term: place for place, term in enumerate(dict.fromkeys(chain.from_iterable(terms)))}
     wanted, plain = _wanted(terms, vocabulary), _wanted(asked.terms, vocabulary)
     frequency = _frequencies(vocabulary, index.terms)
@@ -182,10 +184,9 @@ def bm25(frequency: FloatArray, lengths: npt.NDArray[np.float64], k1: float, b: 
 
 
 def _idf(frequency: FloatArray) -> FloatArray:
-    """float32 [terms]: ln(1 + (n - df + 0.5) / (df + 0.5)); 0 for a term that no text has."""
+    """float32 [terms]: ``ranking.idf``, but 0 for a term that no text has."""
     held = np.count_nonzero(frequency, axis=1)
-    idf = np.log1p((frequency.shape[1] - held + 0.5) / (held + 0.5))
-    return np.where(held > 0, idf, 0.0).astype(np.float32)
+    return np.where(held > 0, idf(frequency.shape[1], held), np.float32(0))
 
 
 def _wanted(queries: Sequence[Mapping[str, float]], vocabulary: Mapping[str, int]) -> FloatArray:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from idc_local.ranking import BM25_B, BM25_K1
+from idc_local.ranking import BM25_B, BM25_K1, idf
 from idc_local.spelling import is_near
 from idc_local.store.blocks import BlockFolder, BlockWriter
 from idc_local.store.codec import encode_text, storable
@@ -46,11 +46,6 @@ def _bm25s() -> ModuleType:
     finally:
         for name in hidden:
             del sys.modules[name]
-
-
-def idf(rows: int, frequency: IntArray) -> FloatArray:
-    """float32 [terms]: ln(1 + (n − df + 0.5) / (df + 0.5)), from document frequencies int64 [terms]."""
-    return np.asarray(np.log(1 + (rows - frequency + 0.5) / (frequency + 0.5)), dtype=np.float32)
 
 
 def write_counts(writer: BlockWriter, counts: TermCounts) -> None:
@@ -129,10 +124,7 @@ class Lexical:
         self._last: tuple[dict[str, float], FloatArray] | None = None
 
     def _postings(self, term: str) -> Postings:
-        """Score of each row: idf · tf / (tf + k1 · (1 − b + b · length / mean length)).
-
-        idf = ln(1 + (n − df + 0.5) / (df + 0.5)), Kamphuis et al. 2020, "Lucene (accurate)".
-        """
+        """Score of each row: idf · tf / (tf + k1 · (1 − b + b · length / mean length))."""
         rows, counts, lengths = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)], [np.zeros(0, np.int32)]
         for terms, own in self._segments:
             chunks, held = terms.find(term)
