@@ -13,6 +13,7 @@ import numpy as np
 
 from idc_local.ranking import SPAN_SHARE, best_run
 from idc_local.types import AnswerSpan, Chunk, FloatArray, IntArray, Sentences, Span, Structure
+from idc_local.wording import is_mail_header
 
 GLUE = 4
 """Added to the ``Structure`` of a gap that must not be cut, where both are told as one number."""
@@ -22,8 +23,6 @@ LITTLE = 30
 
 _ANNOUNCES = re.compile(r"[:?\uff1a\uff1f\u061f][\s*_`\"'”’»)\]]*\Z")
 
-_ADDRESSES = re.compile(r"From: [^\n]*(?:\n(?:To|Cc|Date): [^\n]*)+\s*")
-"""The header of a mail, as its reader writes it."""
 _GREETING = re.compile(r"\s*[^\W\d][^\n]{,58}[,\uff0c\u060c]\s*")
 
 
@@ -95,6 +94,6 @@ def _announces(place: int, texts: list[str], gaps: IntArray) -> bool:
 
 def _opens(place: int, texts: list[str], gaps: IntArray) -> bool:
     """True for the addresses under the subject of a mail, and for a greeting in a paragraph of its own behind them."""
-    addresses = [_ADDRESSES.fullmatch(texts[n]) is not None for n in (place, place - 1)]
+    addresses = [is_mail_header(texts[n]) for n in (place, place - 1)]
     greeting = _GREETING.fullmatch(texts[place]) is not None and bool(gaps[place + 1] & ~GLUE >= Structure.PARAGRAPH)
     return addresses[0] or (addresses[1] and greeting)

@@ -15,7 +15,7 @@ import numpy as np
 
 from idc_local.fingerprint import digest
 from idc_local.types import BlockKind, Document, Sentences, Structure, Vectors, Window
-from idc_local.wording import cleaned, plain_sentence, unnumbered
+from idc_local.wording import cleaned, is_mail_header, plain_sentence, unnumbered
 
 WINDOW_CHARS = 700
 MIN_WINDOW_CHARS = 200
@@ -47,8 +47,6 @@ _SELF_REFERENCE = re.compile(
     re.I,
 )
 _SPACES = re.compile(r"\s+")
-_ADDRESSES = re.compile(r"From: .* (?:To|Cc|Date): ")
-"""The header of a mail, as its reader writes it, on one line."""
 _REFERS_BACK = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|His|She|Her|Such|However|But|And|So|Moreover|In addition)\b"
 )
@@ -190,10 +188,10 @@ def _askable(document: Document, sentences: Sentences, place: int) -> bool:
     block = document.blocks[int(sentences.block[place])] if document.blocks else None
     if block is not None and block.kind in (BlockKind.HEADING, BlockKind.CODE, BlockKind.TABLE):
         return False
+    if is_mail_header(document.text[int(sentences.starts[place]) : int(sentences.ends[place])]):
+        return False
     text = _text(document, sentences, place)
     letters = _letters(text)
-    if _ADDRESSES.match(text):
-        return False
     return letters >= MIN_SENTENCE_LETTERS and letters >= MIN_LETTER_SHARE * len(text.replace(" ", ""))
 
 

@@ -46,12 +46,12 @@ def segment_intent(data: SegmentInput, text: str, limits: Limits, options: Strat
     """Intent-driven dynamic chunking with the objective that the options name."""
     if options.objective == "paper":
         return segment_paper(data, limits, options.paper, explained=options.explain)
-    if options.objective == "calibrated" and is_short(data.sentences, limits):
+    if options.objective != "calibrated":
+        raise UsageError(f"unknown objective {options.objective!r}", hint=f"choose one of {', '.join(OBJECTIVES)}")
+    if is_short(data.sentences, limits):
         return Segmentation(np.array([[0, len(data.sentences)]], dtype=np.int64))
-    if options.objective == "calibrated":
-        told = replace(data, lead_ins=lead_ins(data.sentences, text))
-        return segment_calibrated(told, limits, options.weights, explained=options.explain)
-    raise UsageError(f"unknown objective {options.objective!r}", hint=f"choose one of {', '.join(OBJECTIVES)}")
+    told = replace(data, lead_ins=lead_ins(data.sentences, text))
+    return segment_calibrated(told, limits, options.weights, explained=options.explain)
 
 
 def is_short(sentences: Sentences, limits: Limits) -> bool:

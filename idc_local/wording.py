@@ -16,6 +16,7 @@ _NUMBER = re.compile(
 )
 """A number that only counts; one that nothing but figures or brackets follow is a name, as of a version."""
 _BULLET = re.compile(r"[-*+•‣▪–—]\s+")
+_ADDRESSES = re.compile(r"From: [^\n]*(?:\n(?:To|Cc|Date): [^\n]*)+\s*")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -32,6 +33,11 @@ def unnumbered(text: str) -> str:
     """
     number = _NUMBER.match(text)
     return text[number.end() :] if number else text
+
+
+def is_mail_header(text: str) -> bool:
+    """True for the addresses and the date above a mail, as its reader writes them."""
+    return _ADDRESSES.fullmatch(text) is not None
 
 
 def plain_sentence(text: str) -> str:
