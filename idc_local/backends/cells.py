@@ -32,11 +32,11 @@ class Entry:
 class Cells:
     """One context over a loaded model. Not to be shared between threads.
 
-    size: cells there are. batch: most tokens evaluated together, no less than sequences. sequences: how many there may
-    be, numbered from 0.
+    name: of the model, for people. size: cells there are. batch: most tokens evaluated together, no less than
+    sequences. sequences: how many there may be, numbered from 0.
     """
 
-    def __init__(self, api: Any, model: Any, *, size: int, batch: int, sequences: int, threads: int) -> None:  # noqa: ANN401
+    def __init__(self, api: Any, model: Any, name: str, *, size: int, batch: int, sequences: int, threads: int) -> None:  # noqa: ANN401
         params = api.llama_context_default_params()
         params.n_ctx = size
         params.n_batch = params.n_ubatch = batch
@@ -47,7 +47,7 @@ class Cells:
         self._api = api
         self._context = api.llama_init_from_model(model, params)
         if not self._context:
-            raise ModelError("no memory for the model", hint="close other programs, or use --intents heuristic")
+            raise ModelError(f"no memory for {name}", hint="close other programs, or use --intents heuristic")
         self._memory = api.llama_get_memory(self._context)
         self._batch = api.llama_batch_init(batch, 0, sequences)
 

@@ -12,7 +12,8 @@ import ctypes
 import os
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -71,19 +72,13 @@ def load_generator(
 
 @dataclass(frozen=True, slots=True)
 class _Native:
-    """Native objects: the library, the model, its vocabulary, and the two contexts."""
+    """Native objects: the library, the model's vocabulary, the two contexts, and what frees them all."""
 
     api: Any
-    model: Any
     vocabulary: Any
     prompts: Cells
     replies: Cells
-
-    def close(self) -> None:
-        """Frees everything."""
-        self.prompts.close()
-        self.replies.close()
-        self.api.llama_model_free(self.model)
+    close: Callable[[], None]
 
 
 def _open(files: ModelFiles, threads: int) -> _Native:
@@ -94,9 +89,13 @@ def _open(files: ModelFiles, threads: int) -> _Native:
     model = api.llama_model_load_from_file(os.fsencode(files.main), api.llama_model_default_params())
     if not model:
         raise ModelError(f"{files.main} cannot be loaded by llama.cpp", hint="idc-local models verify")
-    prompts = Cells(api, model, size=PREFIX + BATCH, batch=BATCH, sequences=SLOTS + 1, threads=threads)
-    replies = Cells(api, model, size=CELLS, batch=SLOTS + 1, sequences=SLOTS + 1, threads=threads)
-    return _Native(api, model, api.llama_model_get_vocab(model), prompts, replies)
+    with ExitStack() as opened:
+        opened.callback(api.llama_model_free, model)
+        prompts = Cells(api, model, files.name, size=PREFIX + BATCH, batch=BATCH, sequences=SLOTS + 1, threads=threads)
+        opened.callback(prompts.close)
+        replies = Cells(api, model, files.name, size=CELLS, batch=SLOTS + 1, sequences=SLOTS + 1, threads=threads)
+        opened.callback(replies.close)
+        return _Native(api, api.llama_model_get_vocab(model), prompts, replies, opened.pop_all().close)
 
 
 _CALLBACKS: list[Any] = []
@@ -178,6 +177,9 @@ class LlamaGenerator:
                         self._replies.drop(one.slot)
                         running.remove(one)
                         free.append(one.slot)
+        except ModelError:
+            self._prefix_length = 0
+            raise
         finally:
             for sequence in range(1, SLOTS + 1):
                 self._prompts.drop(sequence)
