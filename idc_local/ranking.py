@@ -174,7 +174,9 @@ def rerank(fused: FloatArray, interactions: FloatArray) -> FloatArray:
 def top_k(scores: FloatArray, ids: Sequence[str], k: int) -> IntArray:
     """Positions of the k best scores, best first; ties, to 6 decimals, by ascending id."""
     rounded = np.round(scores.astype(np.float64), 6)
-    order = sorted(range(len(ids)), key=lambda position: (-rounded[position], ids[position]))
+    # Ids are only looked at of those that may be among the best.
+    likely = rounded >= np.partition(rounded, -k)[-k] if 0 < k < rounded.size else np.ones(rounded.size, dtype=np.bool_)
+    order = sorted(np.flatnonzero(likely).tolist(), key=lambda position: (-rounded[position], ids[position]))
     return np.asarray(order[:k], dtype=np.int64)
 
 

@@ -142,7 +142,7 @@ class Searcher:
         documents = self._snapshot.documents_of(rows)
         fused = fuse(signals, self._weights, foreign=is_foreign(query.text, self._languages, self._known))
         fused = lift_neighbours(fused, rows, documents, self._weights)
-        ids = [self._snapshot.chunk_ids[row] for row in rows]
+        ids = self._snapshot.ids_of(rows)
         order = top_k(fused, ids, k)
         # Told before reranking, which draws scores together.
         likely = likely_hits(fused[order])

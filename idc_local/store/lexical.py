@@ -128,6 +128,8 @@ class Lexical:
         rows, counts, lengths = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)], [np.zeros(0, np.int32)]
         for terms, own in self._segments:
             chunks, held = terms.find(term)
+            if not chunks.shape[0]:
+                continue
             places = own[chunks]
             live = places >= 0
             rows.append(places[live])
@@ -135,7 +137,6 @@ class Lexical:
             lengths.append(terms.lengths[chunks[live]])
         found, frequency = np.concatenate(rows), np.concatenate(counts)
         penalty = BM25_K1 * ((1 - BM25_B) + BM25_B * np.concatenate(lengths) / (self._mean or 1.0))
-        self._held[term] = found.shape[0]
         weight = idf(self._rows, np.array([found.shape[0]], dtype=np.int64))
         return Postings(found, frequency / (penalty.astype(np.float32) + frequency) * weight)
 
@@ -149,8 +150,9 @@ class Lexical:
     def _scores(self, terms: Mapping[str, float]) -> FloatArray:
         result = np.zeros(self._rows, dtype=np.float32)
         for weight in sorted(set(terms.values())):
-            parts = [self._postings(term) for term in sorted(terms) if terms[term] == weight]
-            result += np.float32(weight) * self._sum(parts)
+            known = [term for term in sorted(terms) if terms[term] == weight and self._frequency(term)]
+            if known:
+                result += np.float32(weight) * self._sum([self._postings(term) for term in known])
         return result
 
     def _sum(self, parts: Sequence[Postings]) -> FloatArray:
@@ -172,7 +174,8 @@ class Lexical:
 
     def _frequency(self, term: str) -> int:
         if term not in self._held:
-            self._postings(term)
+            found = [(terms.find(term)[0], own) for terms, own in self._segments]
+            self._held[term] = sum(int(np.count_nonzero(own[chunks] >= 0)) for chunks, own in found if chunks.shape[0])
         return self._held[term]
 
     def near(self, term: str) -> dict[str, int]:

@@ -78,6 +78,10 @@ class Rows:
         """Id of each row's chunk."""
         return ChunkIds(self._id_bytes)
 
+    def ids_of(self, rows: IntArray) -> Sequence[str]:
+        """Ids of the chunks of ``rows``."""
+        return ChunkIds(self._id_bytes[rows])
+
     @cached_property
     def _id_bytes(self) -> npt.NDArray[np.uint8]:
         ids = np.zeros((self.size, 32), dtype=np.uint8)

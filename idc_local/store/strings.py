@@ -26,10 +26,14 @@ class Strings(Sequence[str]):
 
     def __init__(self, folder: BlockFolder, name: str) -> None:
         self._bytes = folder.file(f"{name}.utf8").view()
-        self._ends = folder.array(f"{name}.npy").whole()
+        self._ends = folder.array(f"{name}.npy").whole().astype(np.int64, copy=False)
+        # Single values are read faster through a view.
+        self._places = self._ends.data
+        self._count = len(self._places) - 1
+        self._alike: dict[bytes, range] = {}
 
     def __len__(self) -> int:
-        return int(self._ends.shape[0]) - 1
+        return self._count
 
     @overload
     def __getitem__(self, place: int) -> str: ...
@@ -43,7 +47,23 @@ class Strings(Sequence[str]):
         return decode_text(self._raw(range(len(self))[place]))
 
     def _raw(self, place: int) -> bytes:
-        return bytes(self._bytes[int(self._ends[place]) : int(self._ends[place + 1])])
+        return bytes(self._bytes[self._places[place] : self._places[place + 1]])
+
+    def _beginning(self, start: bytes) -> range:
+        """Places of those that begin with ``start``; the strings must be in order."""
+        if not start:
+            return range(self._count)
+        initial = start[:1]
+        if initial not in self._alike:
+            first = bisect_left(range(self._count), initial, key=self._raw)
+            last = bisect_right(range(self._count), initial, first, key=lambda place: self._raw(place)[:1])
+            self._alike[initial] = range(first, last)
+        alike = self._alike[initial]
+        if len(start) == 1:
+            return alike
+        first = bisect_left(alike, start, key=self._raw)
+        last = bisect_right(alike, start, first, key=lambda place: self._raw(place)[: len(start)])
+        return alike[first:last]
 
     def framed(self, start: str, end: str, sizes: range) -> Iterator[str]:
         """Those that begin with ``start``, end with ``end``, and have one of ``sizes`` bytes of UTF-8.
@@ -51,10 +71,9 @@ class Strings(Sequence[str]):
         The strings must be in order.
         """
         wanted, tail = encode_text(start), encode_text(end)
-        first = bisect_left(range(len(self)), wanted, key=self._raw)
-        last = bisect_right(range(len(self)), wanted, key=lambda place: self._raw(place)[: len(wanted)])
-        held = np.diff(self._ends[first : last + 1])
-        places = first + np.flatnonzero((held >= max(sizes.start, len(tail))) & (held < sizes.stop))
+        alike = self._beginning(wanted)
+        held = np.diff(self._ends[alike.start : alike.stop + 1])
+        places = alike.start + np.flatnonzero((held >= max(sizes.start, len(tail))) & (held < sizes.stop))
         ends = self._ends[places + 1, None] - len(tail) + np.arange(len(tail))
         same = np.frombuffer(self._bytes, dtype=np.uint8)[ends] == np.frombuffer(tail, dtype=np.uint8)
         for place in places[same.all(axis=1)].tolist():
@@ -67,6 +86,10 @@ class Strings(Sequence[str]):
         of their code points too.
         """
         wanted = encode_text(value)
-        found = bisect_left(range(len(self)), wanted, key=lambda n: self._raw(n if order is None else int(order[n])))
-        place = found if order is None or found == len(self) else int(order[found])
-        return place if found < len(self) and self._raw(place) == wanted else None
+        if order is None:
+            alike = self._beginning(wanted[:1])
+            place = alike.start + bisect_left(alike, wanted, key=self._raw)
+        else:
+            found = bisect_left(order, wanted, key=lambda place: self._raw(int(place)))
+            place = int(order[found]) if found < self._count else self._count
+        return place if place < self._count and self._raw(place) == wanted else None

@@ -84,6 +84,15 @@ def test_ties_go_by_id() -> None:
     assert top_k(floats(0.5), ["a"], 10).tolist() == [0]
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from([0.25, 0.5, 0.75]), st.text("ab", max_size=3)), max_size=12), st.integers(0, 14)
+)
+def test_the_best_come_first(hits: list[tuple[float, str]], k: int) -> None:
+    scores, ids = floats(*(score for score, _ in hits)), [name for _, name in hits]
+    order = sorted(range(len(hits)), key=lambda place: (-hits[place][0], hits[place][1]))
+    assert top_k(scores, ids, k).tolist() == order[:k]
+
+
 @given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=9), st.floats(-1, 1, width=32))
 def test_best_run_is_the_maximum_sum(values: list[float], threshold: float) -> None:
     run = best_run(floats(*values), threshold)
