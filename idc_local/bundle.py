@@ -29,7 +29,7 @@ from idc_local.adopt import registry_entry
 from idc_local.catalogue import DERIVED, OK, Catalogue, ModelSpec, derived_files, file_sha256
 from idc_local.errors import InputError, ModelError
 from idc_local.licences import PACKAGE, library_licences, model_licences, needed
-from idc_local.machine import cpu_features
+from idc_local.machine import build_flags, cpu_features
 from idc_local.ports import Progress
 from idc_local.unbundle import MAIN, MANIFEST, MODELS, WHEELS
 
@@ -198,6 +198,7 @@ def _pip(words: list[str], place: Path) -> None:
         text=True,
         errors="replace",
         cwd=place,
+        env=os.environ | build_flags(),
         check=False,
     )
     if run.returncode:

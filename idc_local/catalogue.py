@@ -55,9 +55,8 @@ class ModelSpec:
 
     main: the GGUF file to load; empty for a folder. dimension: of an embedder's vectors, 0 if unknown.
     context: tokens that fit its window. languages: ISO 639-1 codes it was made for; empty means unknown.
-    terms: address of a licence that must be accepted before a pull. requantise: tensor type that a pull converts
-    ``main`` to; requantise_bfloat16: the same where the processor multiplies bfloat16 by itself. added: True for a
-    model of the registry.
+    terms: address of a licence that must be accepted before a pull. requantise: tensor types that a pull may convert
+    ``main`` to, the smallest file first; it keeps what is quickest here. added: True for a model of the registry.
     """
 
     name: str
@@ -73,8 +72,7 @@ class ModelSpec:
     document_prompt: str = ""
     default: bool = False
     terms: str = ""
-    requantise: str = ""
-    requantise_bfloat16: str = ""
+    requantise: tuple[str, ...] = ()
     added: bool = False
 
     @property
@@ -293,7 +291,8 @@ def spec_from(entry: Mapping[str, Any], *, added: bool) -> ModelSpec:
             raise ValueError(f"{key} is {value!r}")
     files = tuple(_file_from(part, entry.get("wheel", ""), entry.get("prefix", "")) for part in entry["file"])
     languages = tuple(map(str, entry.get("languages", ())))
-    spec = ModelSpec(**plain, files=files, languages=languages, added=added)
+    kinds = tuple(map(str, entry.get("requantise", ())))
+    spec = ModelSpec(**plain, files=files, languages=languages, requantise=kinds, added=added)
     if not NAME.fullmatch(spec.name):
         raise ValueError(f"{spec.name!r} is no name")
     if spec.role not in ROLES:
@@ -307,7 +306,6 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """What a model, and so its folder, may be called."""
 _PLAIN: Mapping[str, type] = (
     dict.fromkeys(("name", "role", "licence", "title", "main", "query_prompt", "document_prompt", "terms"), str)
-    | dict.fromkeys(("requantise", "requantise_bfloat16"), str)
     | dict.fromkeys(("dimension", "context"), int)
     | {"default": bool}
 )
@@ -325,10 +323,9 @@ def _file_from(entry: Mapping[str, Any], wheel: str, prefix: str) -> FileSpec:
 
 def derived_files(folder: Path, spec: ModelSpec) -> tuple[FileSpec, ...]:
     """The file that a pull made from ``main``, as recorded beside it; none where there is no record for this source."""
-    kinds = {spec.requantise, spec.requantise_bfloat16} - {""}
     try:
         record = read_json(folder / DERIVED)
-        if record["source_sha256"] != spec.published or record["kind"] not in kinds:
+        if record["source_sha256"] != spec.published or record["kind"] not in {*spec.requantise}:
             return ()
         return (_file_from(record | {"path": Path(record["path"]).name}, "", ""),)
     except FileNotFoundError:

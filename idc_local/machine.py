@@ -8,12 +8,15 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import platform
 import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from idc_local.fingerprint import digest
 
 LIBRARIES: Mapping[str, str] = {
     "bm25s": "bm25s",
@@ -91,6 +94,22 @@ def cpu_features(source: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
     return frozenset(found[1].split()) if found else frozenset()
 
 
-def multiplies_bfloat16() -> bool:
-    """True where the processor multiplies bfloat16 by itself; emulated, that is slower than float32."""
-    return "avx512_bf16" in cpu_features()
+def has_bfloat16() -> bool:
+    """True where the processor has instructions for bfloat16; that they gain anything has to be measured."""
+    return not cpu_features().isdisjoint(("avx512_bf16", "amx_bf16", "bf16"))
+
+
+def build_flags(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Environment variables for building llama.cpp here, beside those that are set.
+
+    With half-precision arithmetic of the processor's own it falls back to slow code for attention with heads of 64
+    values, the question model's.
+    """
+    if "avx512_fp16" not in cpu_features():
+        return {}
+    return {name: f"{environ.get(name, '')} -mno-avx512fp16".strip() for name in ("CFLAGS", "CXXFLAGS")}
+
+
+def processor() -> str:
+    """A short name for this kind of processor: what it can do, as 16 hex digits."""
+    return digest([platform.machine(), *sorted(cpu_features())])[:16]

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,9 +30,10 @@ from idc_local.catalogue import (
     derived_path,
     file_fault,
     file_sha256,
+    read_json,
 )
 from idc_local.errors import ModelError, UsageError
-from idc_local.machine import multiplies_bfloat16
+from idc_local.machine import processor
 from idc_local.ports import Progress
 
 BLOCK = 1 << 20
@@ -40,14 +41,22 @@ BLOCK = 1 << 20
 Requantise = Callable[[Path, Path, str], str]
 """Converts a GGUF file (source, target, tensor type) and returns what did it: a library's name and version."""
 
+GAIN = 1.15
+"""How many times as quick a larger file must be to be worth its room."""
+
 
 @dataclass(frozen=True, slots=True)
 class PullOptions:
-    """``requantise`` None keeps files as they were published."""
+    """``requantise`` None keeps files as they were published.
+
+    seconds: how long a GGUF file takes for a fixed piece of work on this machine, inf where it does none; None: the
+    first tensor type is taken.
+    """
 
     accept_licence: bool = False
     requantise: Requantise | None = None
     progress: Progress | None = None
+    seconds: Callable[[Path], float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +106,9 @@ def _pull_one(catalogue: Catalogue, spec: ModelSpec, options: PullOptions) -> Pu
     if stray or any(file_fault(place / entry.path, entry, deep=True) for entry in spec.files):
         _fetch(catalogue.folder, place, spec)
         action = "pulled"
-    if spec.requantise and options.requantise:
-        kind = _fastest(spec)
-        made = derived_files(place, spec)
-        wrong = not made or made[0].path != derived_path(spec, kind)
-        if wrong or file_fault(place / made[0].path, made[0], deep=True):
-            convert(place, spec, kind, options.requantise)
-            action = "converted" if action == "present" else action
+    if spec.requantise and options.requantise and not _converted(place, spec, options):
+        convert(place, spec, options.requantise, options.seconds)
+        action = "converted" if action == "present" else action
     status = catalogue.status(spec)
     if status.state != OK:
         raise ModelError(f"model {spec.name} is damaged: {status.detail}", hint=f"delete {place}, then {spec.command}")
@@ -197,35 +202,61 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
         yield block
 
 
-def _fastest(spec: ModelSpec) -> str:
-    """The tensor type that this processor multiplies fastest."""
-    return (multiplies_bfloat16() and spec.requantise_bfloat16) or spec.requantise
+def _converted(place: Path, spec: ModelSpec, options: PullOptions) -> bool:
+    """True where the derived file is there, whole, and, where speed counts, was chosen on this kind of processor."""
+    made = derived_files(place, spec)
+    if not made or file_fault(place / made[0].path, made[0], deep=True):
+        return False
+    return options.seconds is None or read_json(place / DERIVED).get("processor") == processor()
 
 
-def convert(place: Path, spec: ModelSpec, kind: str, requantise: Requantise) -> None:
+def convert(place: Path, spec: ModelSpec, requantise: Requantise, seconds: Callable[[Path], float] | None) -> None:
     """Makes the derived file of a model in place of an earlier one, and records it beside the source."""
-    source = place / spec.main
-    target = place / derived_path(spec, kind)
-    partial = place / f".{target.name}.part"
     earlier = [place / entry.path for entry in derived_files(place, spec)]
+    parts = {kind: place / f".{derived_path(spec, kind)}.part" for kind in spec.requantise}
     try:
-        made_by = requantise(source, partial, kind)
-        _sync(partial)
+        kind, made_by = _quickest(place / spec.main, parts, requantise, seconds)
+        target = place / derived_path(spec, kind)
+        _sync(parts[kind])
         record = {
             "source_sha256": spec.published,
             "kind": kind,
             "path": target.name,
-            "size": partial.stat().st_size,
-            "sha256": file_sha256(partial),
+            "size": parts[kind].stat().st_size,
+            "sha256": file_sha256(parts[kind]),
             "made_by": made_by,
+            "processor": processor(),
         }
-        partial.replace(target)
+        parts[kind].replace(target)
     finally:
-        partial.unlink(missing_ok=True)
+        for part in parts.values():
+            part.unlink(missing_ok=True)
     write_json(place / DERIVED, record)
     for path in earlier:
-        if path.suffix == ".gguf" and path not in (target, source):
+        if path.suffix == ".gguf" and path not in (target, place / spec.main):
             path.unlink(missing_ok=True)
+
+
+def _quickest(
+    source: Path, parts: Mapping[str, Path], requantise: Requantise, seconds: Callable[[Path], float] | None
+) -> tuple[str, str]:
+    """Converts ``source`` to each type; the type of the file that is left, and what made it.
+
+    Measured, since instructions tell little: there are processors that multiply bfloat16 more slowly than float32.
+    """
+    kinds = list(parts)
+    best, made_by = kinds[0], requantise(source, parts[kinds[0]], kinds[0])
+    if seconds is None:
+        return best, made_by
+    least = seconds(parts[best])
+    for kind in kinds[1:]:
+        requantise(source, parts[kind], kind)
+        taken = seconds(parts[kind])
+        slower = kind
+        if GAIN * taken < least:
+            slower, best, least = best, kind, taken
+        parts[slower].unlink()
+    return best, made_by
 
 
 def write_json(path: Path, value: object) -> None:

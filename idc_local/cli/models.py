@@ -156,10 +156,11 @@ def pull_command(session: Session, options: PullArguments) -> None:
     whole. Nothing that is already there and right is fetched again.
     """
     from idc_local.backends.llama import requantise
+    from idc_local.backends.trial import seconds_of_work
     from idc_local.pull import PullOptions, pull_models
 
     session.expect(models=[])
-    wanted = PullOptions(options.accept_licence, requantise, session.progress)
+    wanted = PullOptions(options.accept_licence, requantise, session.progress, seconds_of_work)
     pulled = pull_models(session.runtime.catalogue(), options.names, wanted)
     session.close()
     items = [{"name": entry.name, "action": entry.action, "folder": str(entry.folder)} for entry in pulled]

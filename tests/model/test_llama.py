@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,10 +14,9 @@ from llama_cpp import Llama
 
 from idc_local.backends.llama import SLOTS, LlamaGenerator, load_generator, requantise
 from idc_local.backends.sampling import Sampling
-from idc_local.backends.trial import try_generator
+from idc_local.backends.trial import seconds_of_work, try_generator
 from idc_local.catalogue import Catalogue, ModelFiles
 from idc_local.errors import ModelError
-from idc_local.machine import multiplies_bfloat16
 from idc_local.ports import Completion, GenerationRequest, TextGenerator
 
 pytestmark = pytest.mark.model
@@ -80,6 +80,13 @@ def test_same_requests_give_the_same_replies(
     fresh = load_generator(files, 2)
     assert fresh.generate(PREFIX, requests(ASKED), max_tokens=16, stop="\n") == replies
     assert fresh.fingerprint == generator.fingerprint
+
+
+def test_work_is_timed_and_what_does_none_takes_for_ever(files: ModelFiles, tmp_path: Path) -> None:
+    assert 0.0 < seconds_of_work(files.main) < 600.0
+    broken = tmp_path / "m.gguf"
+    broken.write_bytes(b"GGUF nothing")
+    assert seconds_of_work(broken) == math.inf
 
 
 def test_trial_names_what_is_unusable_and_outlives_a_crash(files: ModelFiles, tmp_path: Path) -> None:
@@ -190,7 +197,7 @@ def test_converted_file_is_the_recorded_one(models_folder: Path, tmp_path: Path,
     spec = Catalogue(models_folder).spec("smollm2-135m-instruct")
     source = models_folder / spec.name / spec.main
     kind = files.main.name.split(".")[-2]
-    assert kind == ("BF16" if multiplies_bfloat16() else "Q8_0")
+    assert kind in spec.requantise
     made_by = requantise(source, tmp_path / "again.gguf", kind)
     assert made_by.startswith("llama-cpp-python ")
     assert (tmp_path / "again.gguf").read_bytes() == files.main.read_bytes()

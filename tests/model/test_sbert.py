@@ -6,6 +6,7 @@ import json
 import shutil
 import socket
 from dataclasses import replace
+from itertools import accumulate, cycle
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from idc_local.backends import sbert as module
 from idc_local.backends.minilm import BertQueryEncoder, load_query_encoder
-from idc_local.backends.sbert import SentenceEmbedder, load_embedder
+from idc_local.backends.sbert import SentenceEmbedder, gains_by_bfloat16, load_embedder
 from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
 from idc_local.catalogue import Catalogue, ModelFiles
 from idc_local.cli.models import try_model
@@ -91,6 +93,22 @@ def test_a_row_depends_on_its_own_text_alone(name: str, request: pytest.FixtureR
 
 def test_queries_and_documents_are_embedded_alike(embedder: SentenceEmbedder, vectors: FloatArray) -> None:
     assert (embedder.encode_queries(TEXTS) == vectors).all()
+
+
+@pytest.mark.parametrize(("reduced", "quicker"), [(0.7, True), (0.8, False), (2.0, False)])
+def test_bfloat16_must_be_clearly_quicker(reduced: float, quicker: bool) -> None:
+    # The clock goes on by what a product takes: float32 first.
+    ticks = accumulate(cycle([0.0, 1.0, 0.0, reduced]))
+    assert gains_by_bfloat16(lambda: next(ticks)) is quicker
+
+
+def test_bfloat16_needs_its_instructions(files: ModelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    for has, gains in ((True, True), (True, False), (False, True)):
+        monkeypatch.setattr(module, "has_bfloat16", lambda has=has: has)
+        monkeypatch.setattr(module, "gains_by_bfloat16", lambda gains=gains: gains)
+        loaded = load_embedder(files, 1)
+        assert isinstance(loaded, SentenceEmbedder)
+        assert loaded._bfloat16 is (has and gains)
 
 
 @pytest.mark.parametrize("bfloat16", [None, True])

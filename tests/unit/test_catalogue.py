@@ -149,7 +149,9 @@ def test_unknown_name_and_wrong_role(folder: Path) -> None:
 
 def requantised(folder: Path, monkeypatch: pytest.MonkeyPatch, **record: object) -> Path:
     """Lets the catalogue expect a derived file, and writes one with its record."""
-    spec = ModelSpec("tiny-gen", GENERATOR, GENERATOR_SPEC.files, "MIT", main="m.gguf", default=True, requantise="Q8_0")
+    spec = ModelSpec(
+        "tiny-gen", GENERATOR, GENERATOR_SPEC.files, "MIT", main="m.gguf", default=True, requantise=("Q8_0",)
+    )
     monkeypatch.setattr(module, "shipped", lambda: iter([spec]))
     data = b"GGUF better"
     path = folder / "tiny-gen" / "m.Q8_0.gguf"

