@@ -15,6 +15,12 @@ if sys.version_info < (3, 11):
     sys.exit(f"error: Python {sys.version.split()[0]} is too old. hint: install Python 3.11 or newer and set PYTHON to it")
 PY
 
+# With half-precision arithmetic of the processor's own llama.cpp falls back to slow code for heads as small as the
+# question model's, and attention takes three times as long (docs/performance.md).
+if grep -qsw avx512_fp16 /proc/cpuinfo; then
+    export CFLAGS="${CFLAGS:-} -mno-avx512fp16" CXXFLAGS="${CXXFLAGS:-} -mno-avx512fp16"
+fi
+
 if [ ! -x .venv/bin/python ]; then
     say "Making .venv with $("$PYTHON" --version)"
     "$PYTHON" -m venv .venv
