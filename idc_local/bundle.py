@@ -26,7 +26,7 @@ from pathlib import Path
 
 from idc_local import unbundle
 from idc_local.adopt import registry_entry
-from idc_local.catalogue import DERIVED, OK, Catalogue, ModelSpec, derived_files, file_sha256
+from idc_local.catalogue import OK, Catalogue, ModelSpec, file_sha256
 from idc_local.errors import InputError, ModelError
 from idc_local.licences import PACKAGE, library_licences, model_licences, needed
 from idc_local.machine import build_flags, cpu_features
@@ -121,11 +121,10 @@ def _models(catalogue: Catalogue, names: Sequence[str]) -> list[ModelSpec]:
 
 
 def _model_files(catalogue: Catalogue, specs: Sequence[ModelSpec]) -> Iterator[tuple[str, Path]]:
+    """Files as they were published: the other machine converts them to what is quickest there."""
     for spec in specs:
-        folder = catalogue.place(spec)
-        derived = [entry.path for entry in derived_files(folder, spec)]
-        for path in [entry.path for entry in spec.files] + derived + [DERIVED] * bool(derived):
-            yield f"{MODELS}/{spec.name}/{path}", folder / path
+        for entry in spec.files:
+            yield f"{MODELS}/{spec.name}/{entry.path}", catalogue.place(spec) / entry.path
 
 
 def _facts(catalogue: Catalogue, specs: Sequence[ModelSpec], options: BundleOptions) -> dict[str, object]:

