@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 from idc_local.errors import InputError
 from idc_local.ports import Reader
 from idc_local.readers import magic
-from idc_local.readers.kinds import PLAIN_FORMATS
+from idc_local.readers.kinds import PLAIN_FORMATS, script_format
 from idc_local.types import Document
 
 MAX_BYTES = 64 << 20
@@ -76,7 +76,7 @@ READERS: dict[str, ReaderEntry] = {
     ".otg": _ODG,
     ".fodg": _ODG,
 }
-"""Suffix, in lower case, to reader; any other name is read by its content."""
+"""Suffix, in lower case, to reader; any other file is read by its whole name or its content."""
 
 READERS |= {suffix: ReaderEntry(*found) for suffix, found in PLAIN_FORMATS.items()}
 
@@ -113,6 +113,9 @@ def entry_of(data: bytes, path: str) -> ReaderEntry:
     found = _MARKED.get(magic.media_type_of(data, path))
     if found is not None:
         return found
+    script = script_format(path, data if named is None else b"") if named in (None, _TEXT) else None
+    if script is not None:
+        return ReaderEntry(*script)
     if named is None:
         return _by_content(data)
     if named.media_type not in _MARKED or data.startswith((b"%PDF-", b"PK")):

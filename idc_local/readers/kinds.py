@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
@@ -42,7 +43,8 @@ _LANGUAGES = {
     "erlang": "erl hrl", "clojure": "clj cljs cljc", "lisp": "lisp el scm", "ocaml": "ml mli",
     "fsharp": "fs fsx", "fortran": "f f90 f95",
     "ada": "adb ads", "pascal": "pas", "vb": "vb bas", "toml": "toml", "yaml": "yaml yml", "ini": "ini cfg conf",
-    "make": "mk", "cmake": "cmake", "assembly": "asm s", "verilog": "v sv", "vhdl": "vhd vhdl", "svelte": "svelte vue",
+    "make": "mk", "docker": "dockerfile containerfile", "cmake": "cmake",
+    "assembly": "asm s", "verilog": "v sv", "vhdl": "vhd vhdl", "svelte": "svelte vue",
 }  # fmt: skip
 
 PLAIN_FORMATS: dict[str, tuple[str, str]] = {
@@ -71,3 +73,28 @@ PLAIN_FORMATS: dict[str, tuple[str, str]] = {
     },
 }
 """Suffix, in lower case, to module and media type, of the formats that are text and more."""
+
+_NAMED = {
+    "make": "makefile gnumakefile bsdmakefile", "docker": "dockerfile containerfile", "cmake": "cmakelists.txt",
+    "ruby": "rakefile gemfile vagrantfile podfile brewfile fastfile", "groovy": "jenkinsfile",
+    "shell": ".bashrc .bash_profile .bash_aliases .bash_logout .profile .zshrc .zshenv .zprofile .envrc pkgbuild",
+    "python": "sconstruct sconscript wscript", "vim": ".vimrc", "lisp": ".emacs", "ini": ".editorconfig .gitconfig",
+}  # fmt: skip
+_LANGUAGE_OF_NAME = {name: language for language, names in _NAMED.items() for name in names.split()}
+_RUN_BY = {
+    "python": "python pypy", "shell": "sh bash zsh ksh dash ash fish", "perl": "perl", "ruby": "ruby",
+    "javascript": "node nodejs", "typescript": "deno bun", "php": "php", "lua": "lua luajit", "r": "rscript",
+    "make": "make gmake", "groovy": "groovy", "julia": "julia", "elixir": "elixir",
+}  # fmt: skip
+_LANGUAGE_OF_PROGRAM = {program: language for language, programs in _RUN_BY.items() for program in programs.split()}
+_SHEBANG = re.compile(
+    rb"#![ \t]*/(?:\S*/)?(?:env[ \t]+(?:-\S+[ \t]+|\w+=\S*[ \t]+)*)?(?:\S*/)?([A-Za-z]+)[\w.-]*(?:[ \t\r\n]|\Z)"
+)
+
+
+def script_format(name: str, data: bytes) -> tuple[str, str] | None:
+    """Module and media type of source code that its whole name or its first line tells; else None."""
+    language = _LANGUAGE_OF_NAME.get(PurePosixPath(name).name.lower())
+    if language is None and (found := _SHEBANG.match(data[:200])):
+        language = _LANGUAGE_OF_PROGRAM.get(found[1].decode("ascii").lower(), "shell")
+    return None if language is None else ("code", f"text/x-{language}")

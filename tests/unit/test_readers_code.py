@@ -151,6 +151,37 @@ def test_blocks_are_functions_under_their_classes(name: str) -> None:
     assert outline(read(text, name)) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "media_type"),
+    [
+        ("deploy", "#!/bin/sh", "text/x-shell"),
+        ("deploy", "#!/usr/bin/env bash", "text/x-shell"),
+        ("deploy", "#! /usr/bin/env -S LANG=C python3.11 -u", "text/x-python"),
+        ("deploy.example", "#!/usr/bin/perl -w", "text/x-perl"),
+        ("bin/tool", "#!/usr/local/bin/node\r", "text/x-javascript"),
+        ("src/Makefile", "", "text/x-make"),
+        ("CMakeLists.txt", "", "text/x-cmake"),
+        ("Dockerfile", "", "text/x-docker"),
+        ("web.Dockerfile", "", "text/x-docker"),
+        ("Gemfile", "", "text/x-ruby"),
+        (".bashrc", "", "text/x-shell"),
+        ("notes.txt", "#!/bin/sh", "text/plain"),
+        ("deploy", "#!/opt/unheard-of", "text/x-shell"),
+        ("deploy", "#!important", "text/plain"),
+    ],
+)
+def test_scripts_without_a_suffix_are_code(name: str, first: str, media_type: str) -> None:
+    document = read_source(f"{first}\n# what it does\n\nrun: 1\n".encode(), name)
+    assert document.media_type == media_type
+    is_code = media_type != "text/plain"
+    assert all((block.kind is BlockKind.CODE) == is_code for block in document.blocks)
+
+
+def test_a_script_s_functions_are_its_headings() -> None:
+    text = "#!/bin/bash\n# says hi\nhi() {\n  echo hi\n}\nfunction by {\n\thi\n}\nby\n"
+    assert outline(read(text, "greet")) == [("hi", 1, 5), ("by", 6, 8), ("", 9, 9)]
+
+
 def test_python_s_own_parser_agrees_on_a_real_file() -> None:
     text = Path(definitions.__file__).read_text(encoding="utf-8")
     document = read(text, "definitions.py")
