@@ -25,6 +25,8 @@ _FRONT_MATTER = {
     "+++": re.compile(r"\+\+\+[ \t]*\n((?:(?:[ \t#\[].*|[^\s=#\[\]}][^=\n]*=.*|[\]}].*)?\n)+?)\+\+\+[ \t]*(?=\n|\Z)"),
 }
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!]")
+_ATTRIBUTES = re.compile(r"[ \t]*\{(?:[#.:][^{}]{0,200}|-)\}[ \t]*\Z")
+"""``{#anchor .class}`` behind a heading, as many programs write it: no word of the title."""
 _LONG_TITLE = 1000
 _LONGEST_FRONT = 1 << 16
 
@@ -149,6 +151,7 @@ def _leaves(tokens: list[Token]) -> Iterator[_Leaf]:
 
 def _title(content: str) -> str:
     """A heading's text without markup."""
+    content = _ATTRIBUTES.sub("", content) if content.endswith("}") else content
     if len(content) > _LONG_TITLE or not _MARKUP.search(content):
         return " ".join(content.split())
     tokens = _inline_parser().parseInline(content)

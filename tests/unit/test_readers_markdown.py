@@ -115,3 +115,23 @@ def test_more_lines_than_anyone_writes_are_read_as_plain_text(monkeypatch: pytes
 def test_nuls_and_odd_line_ends_do_not_move_blocks() -> None:
     text = "# A\0\n\nb\u2028c\x0bd\x85e\n\nf"
     assert shape(text) == [("heading", "# A\0", 1), ("paragraph", "b\u2028c\x0bd\x85e", 0), ("paragraph", "f", 0)]
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("## Reset the pump {#reset}", "Reset the pump"),
+        ("## Reset {#reset .wide data-x=1} ##", "Reset"),
+        ("## Reset {: #reset }", "Reset"),
+        ("## Reset{.unnumbered}", "Reset"),
+        ("## Reset {-}", "Reset"),
+        ("Reset {#reset}\n---", "Reset"),
+        ("## `GET /users/{id}`", "GET /users/{id}"),
+        ("## GET /users/{id}", "GET /users/{id}"),
+        ("## Sets {a, b}", "Sets {a, b}"),
+    ],
+)
+def test_an_anchor_behind_a_heading_is_no_part_of_its_title(line: str, title: str) -> None:
+    document = read(f"{line}\n\nx\n")
+    assert document.blocks[-1].headings == (title,)
+    assert document.text[document.blocks[0].start : document.blocks[0].end] == line
