@@ -1,11 +1,12 @@
 """Reads JSON and JSON Lines: every object is one unit of ``name: value`` lines under its path.
 
 Text is what the values say, with escapes undone; each unit knows the line that it comes from. What is no JSON after all
-(comments, single quotes, a cut end) is read as the plain text that it is.
+(comments, single quotes, a cut end) is read as the plain text that it is: the whole file, or of JSON Lines the line.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ from idc_local.readers.json_scan import Frame, Scalar, Scanner
 from idc_local.readers.text import text_blocks
 from idc_local.types import Block, BlockKind, Document
 
+_LINE = re.compile(r"\S[^\r\n]*")
 _LONG = 300
 """Characters of a string that is a text of its own, and no mere field."""
 
@@ -34,12 +36,15 @@ class RecordsReader:
         """The document in ``data``; raises InputError for binary data."""
         decoded = decode(data, path)
         source = Source(data, path, media_type, decoded.encoding)
-        units = _Units(decoded.text)
-        try:
-            _scan(decoded.text, units)
-        except ValueError:
-            return build_document(source, decoded.text, text_blocks(decoded.text))
-        return units.document(source)
+        by_line = _scan_lines if media_type == "application/x-ndjson" else _scan
+        for scan in (_scan, by_line):
+            units = _Units(decoded.text)
+            try:
+                scan(decoded.text, units)
+            except ValueError:
+                continue
+            return units.document(source)
+        return build_document(source, decoded.text, text_blocks(decoded.text))
 
 
 READER = RecordsReader()
@@ -52,6 +57,25 @@ def _scan(text: str, units: _Units) -> None:
         for scalar in scanner.value():
             units.take(scanner.stack, scalar)
         units.close()
+
+
+def _scan_lines(text: str, units: _Units) -> None:
+    """Each line by itself: one that is no JSON is text. Raises ValueError where that is true of most lines."""
+    good = bad = 0
+    for found in _LINE.finditer(text):
+        scanner, before = Scanner(found[0]), units.mark()
+        try:
+            while not scanner.at_end():
+                for scalar in scanner.value():
+                    units.take(scanner.stack, replace(scalar, place=found.start() + scalar.place))
+                units.close()
+            good += 1
+        except ValueError:
+            units.back(before)
+            units.plain(found[0].rstrip(), found.start())
+            bad += 1
+    if bad > good:
+        raise ValueError(f"{bad} of {bad + good} lines are no JSON")
 
 
 class _Units:
@@ -108,6 +132,20 @@ class _Units:
             self._parts.append(text)
             self._size += len(text)
         self._blocks.append(Block(kind, start, self._size, path, 1 if kind is BlockKind.LIST_ITEM else 0))
+
+    def mark(self) -> tuple[int, int, int, int]:
+        """What there is between two values, for ``back``."""
+        return self._size, len(self._parts), len(self._blocks), len(self._lines)
+
+    def back(self, mark: tuple[int, int, int, int]) -> None:
+        """Forgets what was taken since ``mark``."""
+        self._open, self._open_size, self._owner = [], 0, (0, 0, 0)
+        self._size, parts, blocks, lines = mark
+        del self._parts[parts:], self._blocks[blocks:], self._lines[lines:]
+
+    def plain(self, text: str, place: int) -> None:
+        """Takes what is no value as the text that it is."""
+        self._emit(BlockKind.PARAGRAPH, [(text, place)], ())
 
     def document(self, source: Source) -> Document:
         """The document of all units."""

@@ -51,6 +51,31 @@ def test_json_lines_are_one_unit_a_line() -> None:
     assert document.media_type == "application/x-ndjson"
 
 
+@pytest.mark.parametrize(
+    ("bad", "expected"),
+    [
+        ("not json", "not json"),
+        ('{"a": 3, "b": {"c": "cut', '{"a": 3, "b": {"c": "cut'),
+        ('{"a": 3} and more  ', '{"a": 3} and more'),
+        ('{"a": [1,', '{"a": [1,'),
+        ('{"a": NaN}', '{"a": NaN}'),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_one_bad_line_of_json_lines_costs_that_line_alone(bad: str, expected: str, end: str) -> None:
+    around = [((), "a: 1", 1), (("b",), "x\ny", 1)], [((), "a: 2", 3)]
+    middle = end.join(['{"a": 1, "b": ["x", "y"]}', bad, '{"a": 2}', ""])
+    assert units(read(middle, "a.jsonl")) == [*around[0], ((), expected, 2), *around[1]]
+    last = end.join(['{"a": 1, "b": ["x", "y"]}', "", '{"a": 2}', bad])
+    assert units(read(last, "a.jsonl")) == [*around[0], *around[1], ((), expected, 4)]
+
+
+def test_json_lines_that_are_mostly_none_are_text() -> None:
+    text = 'not json\nnor this\n{"a": 1}\n'
+    assert read(text, "a.jsonl").text == text
+    assert read('{"a": 1}\n{"a": 2', "a.json").text == '{"a": 1}\n{"a": 2'
+
+
 def test_long_strings_are_texts_of_their_own() -> None:
     long = "The pump needs oil. " * 40
     assert units(read(json.dumps({"a": "b", "text": long, "c": "d"}))) == [
