@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import email
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from email import policy
 from email.errors import MessageError
@@ -41,7 +42,9 @@ class MailReader:
 
     def read(self, data: bytes, path: str, media_type: str) -> Document:
         """The document in ``data``; raises InputError for what is no mail."""
-        if data.strip() and not _LOOKS_LIKE_MAIL.match(data.lstrip()):
+        source = Source(data, path, media_type, "")
+        data = data.removeprefix(BOM_UTF8).lstrip()
+        if data and not _LOOKS_LIKE_MAIL.match(data):
             decode(data[:1024], path)
             raise InputError(f"{path}: no mail: it begins with no header", hint="leave it out, or rename it")
         draft = Draft()
@@ -52,7 +55,7 @@ class MailReader:
             if message.strip():
                 _Writer(draft, path).message(_parsed(message, path), 1)
         text, blocks, pages = draft.finish()
-        return build_document(Source(data, path, media_type, ""), text, blocks, pages)
+        return build_document(source, text, blocks, pages)
 
 
 READER = MailReader()

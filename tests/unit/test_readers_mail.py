@@ -144,3 +144,17 @@ def test_what_is_no_mail_is_refused() -> None:
 )  # fmt: skip
 def test_damaged_mail_is_read_as_far_as_it_goes(data: bytes) -> None:
     assert read(data).blocks[0].kind is BlockKind.HEADING
+
+
+@pytest.mark.parametrize("before", ["\ufeff", "\n\n", "\r\n", "\ufeff\n"])
+@pytest.mark.parametrize("name", ["a.eml", "a.mbox"])
+def test_a_byte_order_mark_or_blank_lines_before_the_header(before: str, name: str) -> None:
+    start = "From a@example.org Mon Jan  1 10:00:00 2024\n" if name == "a.mbox" else ""
+    data = f"{before}{start}Subject: Pump\nFrom: a@example.org\n\nIt runs.\n".encode()
+    document = read(data, name)
+    assert blocks(document) == [
+        (BlockKind.HEADING, "Pump"),
+        (BlockKind.PARAGRAPH, "From: a@example.org"),
+        (BlockKind.PARAGRAPH, "It runs."),
+    ]
+    assert document.source_bytes == len(data)
