@@ -14,18 +14,24 @@ _ALWAYS = {
     "en": "Mr Mrs Ms Dr Prof Rev Hon Gov Sen Rep Gen Col Maj Capt Lt Sgt Cpl Messrs Mt St Ft eds Inst Univ Dept Assn "
     "Bros max min avg est Adm Supt Pres",
     "de": "bzw vgl z.B d.h u.a Dr Prof Hr Fr Dipl Ing Dipl.-Ing Nr Abs Art Kap Bd Str geb gest evtl ggf inkl zzgl Mio "
-    "Mrd Tel Abb Aufl Hrsg Jh sog Anm",
+    "Mrd Tel Abb Aufl Hrsg Jh sog Anm Inkl exkl Exkl Zzgl Ziff mult Fa",
     "fr": "Mme Mlle MM Dr Pr env p.ex éd vol chap art fig no",
     "es": "Sr Sra Srta Dr Dra D Dña Ud Uds pág págs cap fig núm art p.ej aprox",
     "it": "sig dott prof ing avv pag art cap fig ecc es",
     "pt": "Sr Sra Dr Dra Prof pág págs cap fig art núm p.ex",
     "nl": "dhr mevr dr prof bijv blz art fig nr o.a d.w.z",
+    "pl": "dr Dr prof Prof mgr inż hab np Np zob Zob por tzn tzw tys mln mld ul ur zm św rys art ust pkt poz nr",
+    "ru": "см См ср Ср напр тыс млн млрд проф Проф акад доц ул просп пер им рис табл стр гл ст пп",
+    "uk": "див Див напр тис млн млрд проф Проф акад доц вул ім рис табл стор гл ст пп",
+    "hi": "डॉ श्री श्रीमती प्रो",
+    "ar": "د",
 }
 """Words whose full stop ends no sentence, whatever follows."""
 
 _BEFORE_NUMBERS = (
     "eq eqs fig figs no nos vol vols ch chap sec sect app tab ref refs art arts p pp pt ed par para §§? ex exh sched "
-    "cl reg r nr abb kap abs bd s tel ext apt jan feb mar apr jun jul aug sep sept oct nov dec pág págs núm"
+    "cl reg r nr abb kap abs bd s tel ext apt jan feb mar apr jun jul aug sep sept oct nov dec pág págs núm "
+    "ziff str tab rys ust pkt poz рис табл стр стор гл ст п (?-i:c)"
 )
 """Words whose full stop ends no sentence when a number or a bracket follows."""
 
@@ -50,6 +56,10 @@ _JAPANESE_QUOTE = re.compile(r"[。！？][」』]\s*\Z")
 _OVERLOOKED = re.compile(r"[.!?][)\]]\s+(?=[\"“‘(\[]?[^\W\d_a-z])")
 _NOTE = re.compile(r"\[[^\[\]\n]{1,40}\]\s*")
 _WORD = re.compile(r"\w")
+_HYPHENATED_INITIALS = re.compile(rf"{_OPENING}(?:[^\W\d_]\.[-‐])+[^\W\d_]\.\s*\Z")
+_WITH_STOPS = re.compile(r"(?:\A|[\W_])[^\W\d_]\.\s*\Z|[^\W\d_]\.[^\W\d_]+\.\s*\Z")
+"""A letter alone, or letters parted by full stops: short for something where the text goes on in lower case."""
+_SAID = re.compile(r"[—–]\s*[^\W\d_]")
 _CONTINUING = frozenset(",;:)]}，；：、）」』】”’»")
 _CLINGING = frozenset("-/_@\\<=&%")
 
@@ -112,6 +122,8 @@ def _belongs(text: str, before: Span, after: Span, words: frozenset[str], langua
         return True
     if head[0].islower() and _QUOTED_QUESTION.search(tail):
         return True
+    if (said := _SAID.match(head)) is not None and said[0][-1].islower():
+        return True
     if head[0] in _CLINGING and not tail[-1].isspace():
         return True
     if _JAPANESE_QUOTE.search(tail) and head[0] in "とっ":
@@ -124,6 +136,8 @@ def _full_stop_belongs(tail: str, head: str, words: frozenset[str], language: st
     if not stripped.endswith("."):
         return False
     if len(stripped) == len(tail) and head[0].isalnum():
+        return True
+    if _HYPHENATED_INITIALS.search(tail) or (head[0].islower() and _WITH_STOPS.search(tail)):
         return True
     last = _LAST_WORD.search(tail)
     if last is not None and last[0][:-1] in words:
