@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from idc_local.readers.blocks import RawBlock
+from idc_local.readers.shapes import MAX_ITEM
 from idc_local.types import BlockKind, Span
 
 
@@ -29,6 +30,8 @@ _INLINE = words(
 _PRE = frozenset(("pre", "listing", "xmp", "plaintext"))
 _LISTS = frozenset(("ul", "ol", "menu", "dir"))
 _CELLS = frozenset(("td", "th"))
+_TERM_GOES_ON = words("dt dd p div")
+"""What may open between a term and its definition without a break."""
 TABLE_PARTS = frozenset(("tr", "td", "th", "thead", "tbody", "tfoot", "caption"))
 TEXT = "-text"
 
@@ -63,6 +66,7 @@ class Flow:
         self._lists = 0
         self._items = 0
         self._pre = 0
+        self._in_term = self._has_term = False
         self._tables: list[_Table] = []
 
     def heading(self, title: str, level: int) -> None:
@@ -97,8 +101,12 @@ class Flow:
             self._tables.append(_Table())
         elif self._tables:
             self._open_in_table(tag)
+        elif self._in_term and tag in _TERM_GOES_ON:
+            self._buffer.append(" ")
         else:
-            self._flush()
+            if not (self._has_term and tag in _TERM_GOES_ON):
+                self._flush()
+            self._in_term = tag == "dt"
             if tag in _HEADINGS:
                 self._headings.append(_HEADINGS[tag])
             self._lists += tag in _LISTS
@@ -111,6 +119,8 @@ class Flow:
                 self._end_table(self._tables.pop())
         elif self._tables:
             self._close_in_table(tag)
+        elif self._in_term and tag in _TERM_GOES_ON:
+            self._end_term(tag)
         else:
             self._flush()
             if tag in _HEADINGS and self._headings:
@@ -118,6 +128,13 @@ class Flow:
             self._lists -= tag in _LISTS
             self._items -= tag == "li"
             self._pre -= tag in _PRE
+
+    def _end_term(self, tag: str) -> None:
+        """A term stays open, on a line of its own, for its definition: the two are one item of a list."""
+        self._buffer.append("\0" if tag == "dt" else " ")
+        if tag == "dt":
+            self._in_term = False
+            self._has_term = True
 
     def _open_in_table(self, tag: str) -> None:
         table = self._tables[-1]
@@ -168,8 +185,12 @@ class Flow:
 
     def _flush(self) -> None:
         """Ends the block that is open."""
-        if not self._buffer:
-            return
+        if self._buffer:
+            self._end_block()
+        self._in_term = self._has_term = False
+
+    def _end_block(self) -> None:
+        """Emits what the buffer holds."""
         raw = "".join(self._buffer).translate(_UNSEEN)
         self._buffer.clear()
         if self._pre:
@@ -178,16 +199,16 @@ class Flow:
         else:
             lines = (_SPACE.sub(" ", line).strip() for line in raw.split("\0"))
             text = "\n".join(line for line in lines if line)
-            kind, level = self._role()
+            kind, level = self._role(len(text))
         if text.strip():
             if kind is BlockKind.HEADING:
                 text = text.replace("\n", " ")
             self._emit(kind, text, level)
 
-    def _role(self) -> tuple[BlockKind, int]:
+    def _role(self, size: int) -> tuple[BlockKind, int]:
         if self._headings:
             return BlockKind.HEADING, self._headings[-1]
-        if self._items > 0:
+        if self._items > 0 or (self._has_term and size <= MAX_ITEM):
             return BlockKind.LIST_ITEM, max(1, self._lists)
         return BlockKind.PARAGRAPH, 0
 

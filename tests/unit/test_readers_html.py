@@ -35,8 +35,7 @@ def test_a_page_in_blocks() -> None:
         ("list_item", "two"),
         ("code", "  x = 1\n    y"),
         ("paragraph", "quoted"),
-        ("paragraph", "term"),
-        ("paragraph", "meaning"),
+        ("list_item", "term\nmeaning"),
         ("paragraph", "Fig. 1"),
     ]
 
@@ -154,3 +153,50 @@ def test_lines_are_those_of_the_extracted_text() -> None:
     document = read("<p>a</p>\n\n\n\n<p>b</p>")
     assert document.line_at(document.text.index("b")) == 3
     assert read("").text == ""
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        ("<dt>A<dt>B<dd>both<dd>more", [("list_item", "A\nB\nboth"), ("paragraph", "more")]),
+        (
+            "<div><dt><p>A <b>x</b></p></dt><dd><p>one</p><p>two</p></dd></div>",
+            [("list_item", "A x\none"), ("paragraph", "two")],
+        ),
+        (
+            "<dt>A<dd><ul><li>a</ul><dt>B<dd><pre>b</pre>",
+            [("list_item", "A"), ("list_item", "a"), ("list_item", "B"), ("code", "b")],
+        ),
+        ("<dt>A<dd><dt>B", [("list_item", "A"), ("list_item", "B")]),
+        ("<dt>A<dd>a<dl><dt>B<dd>b</dl>c", [("list_item", "A\na"), ("list_item", "B\nb"), ("paragraph", "c")]),
+        ("<dd>no term", [("paragraph", "no term")]),
+        ("<dt><h3>A</h3><dd>a", [("heading", "A"), ("paragraph", "a")]),
+        ("<dt>A<dd>" + "word " * 80, [("paragraph", "A\n" + ("word " * 80).strip())]),
+    ],
+)  # fmt: skip
+def test_a_term_and_its_definition_are_one_item(inner: str, expected: list[tuple[str, str]]) -> None:
+    assert shape(f"<p>x</p><dl>{inner}</dl><p>y</p>") == [("paragraph", "x"), *expected, ("paragraph", "y")]
+
+
+def test_a_small_table_in_a_cell_of_a_table_with_headers_is_part_of_the_cell() -> None:
+    sizes = "<table><tr><td>S<td>1<tr><td>L<td>2</table>"
+    row = f"<tr><td>valve<td>{sizes}<td>P-1</tr>"
+    document = read(f"<table><tr><th>Part<th>Sizes<th>Code</tr>{row}{row}</table>")
+    assert document.text == "Part | Sizes | Code\nvalve | S 1 L 2 | P-1\nvalve | S 1 L 2 | P-1"
+    (table,) = document.blocks
+    assert table.header is not None
+    assert document.text[table.header.start : table.header.end] == "Part | Sizes | Code"
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "<tr><th>H<th>I<tr><td>1<td>2",
+        "<tr><td>1<td>2" * 11,
+        "<tr><td>1<td><h2>Big</h2>",
+        "<tr><td>1<td><pre>code</pre>",
+    ],
+)
+def test_a_table_around_a_large_one_lays_out_whatever_its_cells_are_called(inner: str) -> None:
+    blocks = shape(f"<table><tr><th>menu<th>page<tr><td>left<td><table>{inner}</table></table>")
+    assert blocks[:3] == [("paragraph", "menu"), ("paragraph", "page"), ("paragraph", "left")]
