@@ -23,7 +23,7 @@ from idc_local.types import Block, BlockKind, Document, Limits, Sentences, Span,
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _VISIBLE = re.compile(r"\S")
-_WORD = re.compile(r"\w")
+_WORD = re.compile(r"[^\W_]")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HARD_BREAK = {
     "text/html": re.compile(r"\n"),

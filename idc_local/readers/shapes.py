@@ -11,20 +11,23 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from idc_local.readers.titles import (
+    DOTS,
+    ITEM,
+    MIN_BODY,
+    NUMBERED_TITLE,
+    SENTENCE_END,
+    SPEAKER,
+    by_number,
+    by_shape,
+    is_capitals,
+    is_numbered,
+    marked,
+)
+
 _VISIBLE_LINE = re.compile(r"\S(?:[^\r\n\f]*\S)?")
-_ITEM = re.compile(r"(?:[-*+•‣◦▪–·]|\(?(?:\d{1,3}|[a-z]|[ivxl]{1,5})[.)]|\((?:\d{1,3}|[A-Z])\))[ \t]+\S")
-_NUMBER = re.compile(r"(?:(?:Article|ARTICLE|Section|SECTION|Chapter|CHAPTER|§)[ \t]+)?(\d+(?:\.\d+)*|[IVXLC]+(?=\.))")
-_NUMBERED = re.compile(_NUMBER.pattern + r"[.):]?[ \t]+(?=[^\W\d_])")
-_NUMBERED_TITLE = re.compile(_NUMBERED.pattern + r"[^\W\d_a-z][\w'’-]*(?:,? (?:[A-Z\d][\w'’-]*|[a-z]{1,4}\b)){0,8}\.")
-_WORDED = re.compile(r"(?:Chapter|Section|Article|Appendix|Annex|Part|Exhibit|Schedule)[ \t]+[\dIVXLCA-Z]{1,6}\b", re.I)
-_EQUALS = re.compile(r"((?:=[ \t]?){1,6})[ \t]*([^=\s](?:[^=]*[^=\s])?)[ \t]*((?:[ \t]?=){1,6})")
-_HASHES = re.compile(r"(#{1,6})[ \t]+(\S.*?)[ \t#]*")
 _RULE = re.compile(r"([=\-~^*])\1{2,}")
-_SPEAKER = re.compile(r"(?:\[?\d{1,2}:\d\d(?::\d\d)?\]?[ \t]+)?[A-Z][\w.'’-]*(?:[ \t][\w.'’&()-]+){0,4}:[ \t]")
-_DOTS = re.compile(r"\.{4}|(?:\. ){4}|\t\d+\Z")
-_SENTENCE_END = re.compile(r"[.!?。！？…:;,，；：、][\"'”’»)\]」』]*\Z")
 _FINAL = re.compile(r"[.!?。！？…][\"'”’»)\]」』]*\Z")
-_CASELESS = re.compile(r"[\u0590-\u08ff\u0900-\u0e7f\u3040-\u9fff\uac00-\ud7af]")
 
 _ENDS = frozenset('.!?:;。！？：；…"”’»)')
 
@@ -35,11 +38,10 @@ MAX_SHORT = 100
 MAX_ITEM = 400
 """Longest list item: a longer one is a numbered paragraph."""
 _DEEPEST = 200
+_HUNG, _MAX_HUNG = 3, 40
+"""Columns that a text stands deeper than its heading, and the longest such heading."""
 _MAX_HEADING = 90
 _MAX_FIRST = 150
-_MAX_TITLE = 60
-_MAX_TITLE_WORDS = 9
-_MIN_BODY = 80
 
 
 class Line(NamedTuple):
@@ -58,11 +60,13 @@ class Group(NamedTuple):
     """Lines that belong together: a paragraph, a list item or a heading.
 
     ``tight``: a line of its own, though no blank line parts it from the next. ``item``: a list item.
+    ``hung``: capitals at the left edge over deeper lines, as manual pages have them.
     """
 
     lines: tuple[Line, ...]
     tight: bool = False
     item: bool = False
+    hung: bool = False
 
     @property
     def start(self) -> int:
@@ -117,6 +121,9 @@ def _split(text: str, group: Group, width: int) -> Iterator[Group]:
     if title:
         yield Group(lines[:title])
         lines = lines[title:]
+    elif _is_hung(text, lines):
+        yield Group(lines[:1], tight=True, hung=True)
+        lines = lines[1:]
     if len(lines) == 1:
         yield Group(lines, item=_is_item(text, lines[0]))
     elif not lines:
@@ -137,8 +144,22 @@ def _ruled(text: str, lines: Sequence[Line]) -> int:
     return 2 if rules[:2] == [False, True] else 0
 
 
+def _is_hung(text: str, lines: Sequence[Line]) -> bool:
+    """True for a line of capitals at the left edge over lines that stand deeper."""
+    if len(lines) < 2 or _column(text, lines[0]) or lines[0].size > _MAX_HUNG:
+        return False
+    title = text[lines[0].start : lines[0].end]
+    return is_capitals(title) and min(_column(text, line) for line in lines[1:]) >= _HUNG
+
+
+def _column(text: str, line: Line) -> int:
+    """Characters before a line's first visible one; at most ``_DEEPEST`` are looked at."""
+    left = text[max(0, line.start - _DEEPEST) : line.start]
+    return len(left) - 1 - max(left.rfind(mark) for mark in "\r\n\f")
+
+
 def _is_item(text: str, line: Line) -> bool:
-    return line.size <= MAX_ITEM and _ITEM.match(text, line.start, line.end) is not None
+    return line.size <= MAX_ITEM and ITEM.match(text, line.start, line.end) is not None
 
 
 def _is_wrapped(text: str, lines: Sequence[Line], width: int) -> bool:
@@ -163,7 +184,7 @@ def _wrapped_parts(text: str, lines: Sequence[Line], width: int) -> Iterator[Gro
     is_item = False
     for index, (line, item) in enumerate(zip(lines, items, strict=True)):
         below_heading = index == 1 and width and lines[0].size < 0.6 * width and _sure(text, lines[0])
-        if part and (item or below_heading or _SPEAKER.match(text, line.start, line.end)):
+        if part and (item or below_heading or SPEAKER.match(text, line.start, line.end)):
             yield Group(tuple(part), tight=True, item=is_item)
             part, is_item = [], False
         part.append(line)
@@ -180,46 +201,51 @@ def _wrapped_items(text: str, lines: Sequence[Line]) -> list[bool]:
 
 def _item_kind(text: str, line: Line) -> tuple[str, int] | None:
     """The form of an item's mark and its column; None where the line begins no item."""
-    if _ITEM.match(text, line.start, line.end) is None:
+    if ITEM.match(text, line.start, line.end) is None:
         return None
     mark = text[line.start : line.start + 8].split()[0]
     form = "".join("1" if char.isdigit() else "a" if char.isalpha() else char for char in mark[-2:])
-    left = text[max(0, line.start - _DEEPEST) : line.start]
-    column = len(left) - 1 - max(left.rfind("\n"), left.rfind("\r"))
-    return form, column
+    return form, _column(text, line)
 
 
 def _sure(text: str, line: Line) -> bool:
     title = text[line.start : line.end]
-    return not _SENTENCE_END.search(title) and (_is_capitals(title) or _numbered(title))
+    return not SENTENCE_END.search(title) and (is_capitals(title) or is_numbered(title))
 
 
 def heading_of(text: str, groups: list[Group], index: int, airy: bool) -> tuple[int, str] | None:
     """Level and title where a group is surely a heading; ``airy``: blank lines part the paragraphs of this text."""
+    found = _heading_of(text, groups, index, airy)
+    return found and (found[0], " ".join(found[1].split()))
+
+
+def _heading_of(text: str, groups: list[Group], index: int, airy: bool) -> tuple[int, str] | None:
     lines = groups[index].lines
     if len(lines) > 3 or lines[0].size > (_MAX_FIRST if index == 0 else _MAX_HEADING):
         return None
     title = text[lines[0].start : lines[0].end]
     if len(lines) > 1:
         return _underlined(text, lines)
-    marked = _marked(title)
-    if marked is not None:
-        return marked
+    if groups[index].hung:
+        return 2, title
+    found = marked(title)
+    if found is not None:
+        return found
     if groups[index].item and groups[index].tight:
         return None
-    if not groups[index].tight and _NUMBERED_TITLE.fullmatch(title):
+    if not groups[index].tight and NUMBERED_TITLE.fullmatch(title):
         title = title.removesuffix(".")
-    if title[0].islower() or _SENTENCE_END.search(title) or _DOTS.search(title) or not any(map(str.isalpha, title)):
+    if title[0].islower() or SENTENCE_END.search(title) or DOTS.search(title) or not any(map(str.isalpha, title)):
         return None
     follower = _follower(text, groups, index)
     if follower is None or (index > 0 and follower[0].islower()):
         return None
-    if _numbered(title):
+    if is_numbered(title):
         neighbours = [
             text[group.start : group.end] for group in (groups[index - 1 : index] + groups[index + 1 : index + 2])
         ]
-        return _by_number(title, neighbours)
-    return _by_shape(title, follower, index == 0, groups[index].tight and airy)
+        return by_number(title, neighbours)
+    return by_shape(title, follower, index == 0, groups[index].tight and airy)
 
 
 def _underlined(text: str, lines: Sequence[Line]) -> tuple[int, str] | None:
@@ -231,67 +257,10 @@ def _underlined(text: str, lines: Sequence[Line]) -> tuple[int, str] | None:
     return (1 if rule[0] in "=*" else 2), title
 
 
-def _marked(title: str) -> tuple[int, str] | None:
-    """Headings that say so: ``== Title ==`` and ``# Title``."""
-    found = _EQUALS.fullmatch(title)
-    if found is not None and found[1].count("=") == found[3].count("="):
-        return found[1].count("="), found[2]
-    found = _HASHES.fullmatch(title)
-    return (len(found[1]), found[2]) if found is not None else None
-
-
 def _follower(text: str, groups: Sequence[Group], index: int) -> str | None:
     """The text that a heading here would head: the next group, or the one after a second heading."""
     for group in groups[index + 1 : index + 3]:
         body = text[group.start : group.end]
-        if len(body) >= _MIN_BODY or len(group.lines) > 1 or _FINAL.search(body) or index == 0:
+        if len(body) >= MIN_BODY or len(group.lines) > 1 or _FINAL.search(body) or index == 0:
             return body
     return None
-
-
-def _numbered(title: str) -> bool:
-    """True for a section's number and a title that begins like one."""
-    found = _NUMBERED.match(title)
-    return found is not None and (title[found.end()].isupper() or _CASELESS.match(title[found.end()]) is not None)
-
-
-def _by_number(title: str, neighbours: Sequence[str]) -> tuple[int, str] | None:
-    """A section's heading, unless a neighbour is a short line numbered alike: then both are items of a list."""
-    number = _NUMBERED.match(title)
-    depth = number[1].count(".") if number else 0
-    for other in neighbours:
-        found = _NUMBERED.match(other) if len(other) < _MIN_BODY else None
-        if found is not None and found[1].count(".") == depth:
-            return None
-    return min(6, 2 + depth), title
-
-
-def _by_shape(title: str, follower: str, first: bool, tight: bool) -> tuple[int, str] | None:
-    if _SPEAKER.match(title + " ") or _ITEM.match(title):
-        return None
-    if _is_capitals(title) or (_WORDED.match(title) and len(title) <= _MAX_TITLE):
-        return (1 if first else 2), title
-    if not tight and _is_title(title, follower, first):
-        return (1 if first else 3), title
-    return None
-
-
-def _is_capitals(title: str) -> bool:
-    letters = [char for char in title if char.isalpha()]
-    return len(letters) >= 4 and all(char.isupper() for char in letters) and _is_wordy(title)
-
-
-def _is_wordy(title: str) -> bool:
-    """True where letters outnumber everything else: no reference, no formula."""
-    return sum(map(str.isalpha, title)) > 0.6 * sum(not char.isspace() for char in title)
-
-
-def _is_title(title: str, follower: str, first: bool) -> bool:
-    """True for a short line that begins like a title; the first line of a text may be longer, over anything."""
-    words = title.split()
-    long = len(title) > _MAX_TITLE or len(words) > _MAX_TITLE_WORDS or len(follower) < _MIN_BODY
-    if (long and not first) or ": " in title or not _is_wordy(title):
-        return False
-    if _CASELESS.match(title):
-        return len(title) <= 20
-    return title[0].isupper() and not any(char in title for char in "@{}|<>=_\\/")

@@ -182,3 +182,63 @@ def test_lines_are_counted_for_every_kind_of_line_end() -> None:
 
 def test_blank_texts_have_no_blocks() -> None:
     assert [read(text).blocks for text in ("", " \n\t\r\n\f ", "\u3000\n")] == [(), (), ()]
+
+
+def test_chapters_of_many_languages_are_siblings_also_when_one_comes_first() -> None:
+    for first, second in [
+        ("Chapter 1", "Chapter 2"),
+        ("CHAPTER ONE", "CHAPTER TWO"),
+        ("Kapitel 1 Aufbau", "Kapitel 2 Wartung"),
+        ("Глава 1. Устройство", "Глава 2. Уход"),
+        ("Artículo 1", "Artículo 2"),
+        ("第一章 总则", "第二章 维护"),
+        ("第1章 使い方", "第2章 保守"),
+        ("제1장 사용", "제2장 유지"),
+    ]:
+        text = f"{first}\n\nAll is well here.\n\n{second}\n\nAll is well there.\n"
+        assert [block.headings for block in read(text).blocks] == [(first,)] * 2 + [(second,)] * 2, first
+
+
+def test_words_that_only_begin_like_a_chapter_head_nothing() -> None:
+    for line in ("Teil der Anlage", "Partie de campagne", "Часть речи", "第一 人称"):
+        text = f"{'All is well here. ' * 6}\n\n{line}\n\nAll is well.\n"
+        assert [block.kind.value for block in read(text).blocks] == ["paragraph"] * 3, line
+
+
+def test_a_title_is_one_line_of_single_spaces() -> None:
+    text = "1.  General   terms\n\nAll is well.\n\n1.1\tMore\n\nAll is well.\n"
+    document = read(text)
+    assert document.blocks[-1].headings == ("1. General terms", "1.1 More")
+    assert document.text[document.blocks[0].start : document.blocks[0].end] == "1.  General   terms"
+
+
+def test_capitals_over_deeper_lines_are_headings_as_in_manual_pages() -> None:
+    text = (
+        "NAME\n       foo - do a thing\n\nOPTIONS\n       -v   say more\n\n       -q   say less\n\nA LINE\nand more\n"
+    )
+    assert headings(text) == [(2, "NAME"), (2, "OPTIONS")]
+    assert shape(text) == [
+        ("heading", "NAME"),
+        ("paragraph", "foo - do a thing"),
+        ("heading", "OPTIONS"),
+        ("paragraph", "-v   say more"),
+        ("paragraph", "-q   say less"),
+        ("paragraph", "A LINE"),
+        ("paragraph", "and more"),
+    ]
+
+
+def test_marks_of_items_in_rfcs_and_in_east_asia() -> None:
+    text = (
+        "o  retry: how often it is tried\n   again\n\no  timeout\n\n（一）检查电源；\n（二）检查阀门。\n\n"
+        "① 电源\n② 阀门\n\no homem saiu.\n"
+    )
+    assert shape(text) == [
+        ("list_item", "o  retry: how often it is tried\n   again"),
+        ("list_item", "o  timeout"),
+        ("list_item", "（一）检查电源；"),
+        ("list_item", "（二）检查阀门。"),
+        ("list_item", "① 电源"),
+        ("list_item", "② 阀门"),
+        ("paragraph", "o homem saiu."),
+    ]

@@ -369,3 +369,15 @@ def test_any_bytes_are_read_or_refused(data: bytes, name: str) -> None:
 def test_code_blocks_keep_their_kind() -> None:
     document, sentences = cut("```\na\n```", "a.md")
     assert [document.blocks[block].kind for block in sentences.block] == [BlockKind.CODE]
+
+
+@pytest.mark.parametrize("rule", ["___", "* * *", "----", "_ _ _", "§§§"])
+@pytest.mark.parametrize("name", ["a.md", "a.txt"])
+def test_a_rule_of_any_mark_belongs_to_the_sentence_before(rule: str, name: str) -> None:
+    text = f"One.\n\n{rule}\n\nTwo.\n"
+    document = read_source(text.encode(), name)
+    sentences = split_sentences(document, WordCounter(), Limits(), "en")
+    assert [text[start:end] for start, end in zip(sentences.starts, sentences.ends, strict=True)] == [
+        f"One.\n\n{rule}\n\n",
+        "Two.\n",
+    ]
