@@ -55,7 +55,7 @@ _QUOTED_QUESTION = re.compile(r"[?!…][\"'”’»)\]]+\s*\Z|[\"'”’»]\s*\Z
 _JAPANESE_QUOTE = re.compile(r"[。！？][」』]\s*\Z")
 _OVERLOOKED = re.compile(r"[.!?][)\]]\s+(?=[\"“‘(\[]?[^\W\d_a-z])")
 _NOTE = re.compile(r"\[[^\[\]\n]{1,40}\]\s*")
-_WORD = re.compile(r"\w")
+_WORD = re.compile(r"[^\W_]")
 _HYPHENATED_INITIALS = re.compile(rf"{_OPENING}(?:[^\W\d_]\.[-‐])+[^\W\d_]\.\s*\Z")
 _WITH_STOPS = re.compile(r"(?:\A|[\W_])[^\W\d_]\.\s*\Z|[^\W\d_]\.[^\W\d_]+\.\s*\Z")
 """A letter alone, or letters parted by full stops: short for something where the text goes on in lower case."""

@@ -30,6 +30,11 @@ _INLINE = words(
 _PRE = frozenset(("pre", "listing", "xmp", "plaintext"))
 _LISTS = frozenset(("ul", "ol", "menu", "dir"))
 _CELLS = frozenset(("td", "th"))
+_ROW_GROUPS = frozenset(("thead", "tbody", "tfoot"))
+_WIDEST, _SAID_AGAIN = 50, 100
+"""Most columns of one cell, and the most characters of a cell that each row that it reaches into says again."""
+_MOST_SAID_AGAIN = 10_000
+"""Characters that spans may add to a table beyond as many as it holds itself."""
 _TERM_GOES_ON = words("dt dd p div")
 """What may open between a term and its definition without a break."""
 TABLE_PARTS = frozenset(("tr", "td", "th", "thead", "tbody", "tfoot", "caption"))
@@ -37,11 +42,13 @@ TEXT = "-text"
 
 
 class Step(NamedTuple):
-    """One event of a walk: text, or an element that opens or closes."""
+    """One event of a walk: text, or an element that opens or closes; a cell spans ``rows`` and ``columns``."""
 
     tag: str
     text: str = ""
     closes: bool = False
+    rows: int = 1
+    columns: int = 1
 
 
 class _Table:
@@ -52,6 +59,67 @@ class _Table:
         self.head_rows = 0
         self.in_head = False
         self.all_headers = True
+        self.span = (1, 1)
+        self._padding = 0
+        self._carried: dict[int, tuple[int, str]] = {}
+        self._allowance = _MOST_SAID_AGAIN
+
+    def open_row(self) -> None:
+        """Begins a row."""
+        self.rows.append([])
+        self.all_headers = True
+        self._padding = 0
+
+    def add(self, text: str) -> None:
+        """Adds a cell to the row, behind those that reach into it from rows above: these are said again if short."""
+        if not self.rows:
+            self.open_row()
+        row = self.rows[-1]
+        row += [""] * self._padding
+        self._carry()
+        rows, columns = self.span
+        self._allowance += len(text)
+        self._padding = min(columns, _WIDEST, 1 + self._allowance // 3) - 1
+        self._allowance -= 3 * self._padding
+        self.span = (1, 1)
+        if rows > 1:
+            said = text if len(text) <= _SAID_AGAIN else ""
+            for column in range(len(row), len(row) + self._padding + 1):
+                self._carried[column] = rows - 1, said if column == len(row) else ""
+        row.append(text)
+
+    def close_row(self) -> None:
+        """Ends a row; what only fills columns at its end is left out."""
+        row = self.rows[-1] if self.rows else []
+        own = len(row)
+        if row and self._carried:
+            row += [""] * self._padding
+            self._carry()
+        for column in [column for column in self._carried if column >= len(row)]:
+            if column in self._carried:
+                self._use(column)
+        while len(row) > own and not row[-1]:
+            row.pop()
+        self._padding = 0
+
+    def close_rows(self) -> None:
+        """Ends a group of rows: no cell reaches out of it."""
+        self._carried.clear()
+
+    def _carry(self) -> None:
+        row = self.rows[-1]
+        while len(row) in self._carried:
+            row.append(self._use(len(row)))
+
+    def _use(self, column: int) -> str:
+        left, text = self._carried.pop(column)
+        self._allowance -= len(text) + 3
+        if self._allowance < 0:
+            self._carried.clear()
+            return ""
+        if left > 1:
+            self._carried[column] = left - 1, text
+        return text
 
 
 class Flow:
@@ -76,6 +144,8 @@ class Flow:
     def take(self, step: Step) -> None:
         """The next event."""
         tag = step.tag
+        if self._tables and tag in _CELLS and not step.closes:
+            self._tables[-1].span = (step.rows, step.columns)
         if tag == TEXT:
             self._buffer.append(step.text)
         elif tag == "br":
@@ -141,8 +211,7 @@ class Flow:
         if tag == "thead":
             table.in_head = True
         elif tag == "tr":
-            table.rows.append([])
-            table.all_headers = True
+            table.open_row()
         elif tag == "td":
             table.all_headers = False
         self._take()
@@ -150,14 +219,15 @@ class Flow:
     def _close_in_table(self, tag: str) -> None:
         table = self._tables[-1]
         if tag in _CELLS:
-            if not table.rows:
-                table.rows.append([])
-            table.rows[-1].append(self._take())
-        elif tag == "tr" and table.rows and any(table.rows[-1]):
+            table.add(self._take())
+            return
+        if tag == "tr":
+            table.close_row()
             leading = table.head_rows == len(table.rows) - 1
-            if leading and (table.in_head or table.all_headers):
+            if leading and any(table.rows[-1]) and (table.in_head or table.all_headers):
                 table.head_rows += 1
-        elif tag == "thead":
+        elif tag in _ROW_GROUPS:
+            table.close_rows()
             table.in_head = False
         elif tag == "caption":
             caption = self._take()

@@ -130,7 +130,7 @@ def _steps(root: LexborNode, navigation: bool) -> Iterator[Step]:
             yield Step(TEXT, node.text_content or "")
         elif node.is_element_node and not _left_out(node, navigation):
             tag = node.tag or ""
-            yield Step(tag)
+            yield _cell(node, tag) if tag in ("td", "th") else Step(tag)
             child = node.first_child
             if child is None:
                 yield Step(tag, closes=True)
@@ -143,6 +143,12 @@ def _steps(root: LexborNode, navigation: bool) -> Iterator[Step]:
                 return
             yield Step(node.tag or "", closes=True)
         node = node.next
+
+
+def _cell(node: LexborNode, tag: str) -> Step:
+    spans = (node.attributes.get(name) or "" for name in ("rowspan", "colspan"))
+    rows, columns = (int(span) if span.isascii() and span.isdigit() and len(span) < 6 else 1 for span in spans)
+    return Step(tag, rows=max(1, rows), columns=max(1, columns))
 
 
 def _left_out(node: LexborNode, navigation: bool) -> bool:

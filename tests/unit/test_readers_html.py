@@ -200,3 +200,41 @@ def test_a_small_table_in_a_cell_of_a_table_with_headers_is_part_of_the_cell() -
 def test_a_table_around_a_large_one_lays_out_whatever_its_cells_are_called(inner: str) -> None:
     blocks = shape(f"<table><tr><th>menu<th>page<tr><td>left<td><table>{inner}</table></table>")
     assert blocks[:3] == [("paragraph", "menu"), ("paragraph", "page"), ("paragraph", "left")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "lines"),
+    [
+        ("<td rowspan=2>valve<td>1<td>a<tr><td>2<td>b<tr><td>c<td>d", ["valve | 1 | a", "valve | 2 | b", "c | d"]),
+        ("<td>a<td rowspan=3>b<tr><td>c<tr><td>d<tr><td>e<td>f", ["a | b", "c | b", "d | b", "e | f"]),
+        ("<td colspan=2>wide<td>x<tr><td>a<td>b<td>c", ["wide |  | x", "a | b | c"]),
+        ("<td>x<td colspan=2>wide<tr><td>a<td>b<td>c", ["x | wide", "a | b | c"]),
+        ("<td>x<td rowspan=2 colspan=2>big<tr><td>y<tr><td>a<td>b<td>c", ["x | big", "y | big", "a | b | c"]),
+        ("<td rowspan=2 colspan=2>big<td>x<tr><td>y", ["big |  | x", "big |  | y"]),
+        ("<td rowspan=2>a<td>b</tr></tbody><tbody><tr><td>c<td>d", ["a | b", "c | d"]),
+        ("<td rowspan=3>a<td>b<tr></tr><tr><td>c<tr><td>d<td>e", ["a | b", "a | c", "d | e"]),
+        ("<td rowspan=x colspan=-1>a<td>b<tr><td>c<td>d", ["a | b", "c | d"]),
+        ("<td rowspan=0 colspan=99999999>a<td>b<tr><td>c<td>d", ["a | b", "c | d"]),
+        (f"<td rowspan=2>{'long ' * 40}<td>b<tr><td>c", [("long " * 40).strip() + " | b", " | c"]),
+    ],
+)
+def test_cells_that_span_rows_and_columns_leave_the_others_in_their_columns(rows: str, lines: list[str]) -> None:
+    assert read(f"<table><tr>{rows}</table>").text.split("\n") == lines
+
+
+def test_both_header_rows_name_what_stands_over_them() -> None:
+    document = read(
+        "<table><thead><tr><th rowspan=2>Part<th colspan=2>Size<tr><th>min<th>max</thead>"
+        "<tr><td>valve<td>1<td>2<tr><td>pump<td>3<td>4</table>"
+    )
+    (table,) = document.blocks
+    assert table.header is not None
+    assert document.text[table.header.start : table.header.end] == "Part | Size\nPart | min | max"
+
+
+@pytest.mark.parametrize("cells", [1, 10, 100])
+def test_spans_of_any_size_add_no_more_than_the_table_holds(cells: int) -> None:
+    row = "<tr>" + ("<td rowspan=65534 colspan=1000>" + "x" * 90) * cells
+    document = read(f"<table>{row * 200}</table>")
+    assert document.text.count("x") >= 200 * cells * 90
+    assert len(document.text) < 2 * 200 * cells * 93 + 20_000
