@@ -111,11 +111,14 @@ _PROFILES = {"latin": _profile(_WORDS), "ru": _profile(_CYRILLIC), "ar": _profil
 FUNCTION_WORDS = {language: words for profile in _PROFILES.values() for language, words in profile.items()}
 """Commonest function words by language, for languages that the lists tell apart."""
 _WORD = re.compile(r"[^\W\d_]+")
+_BLOB = re.compile(r"[!-~]{60,}")
+"""No words: a picture in base64, a key, an address."""
+_LONG = 1 << 20
 
 
 def detect_language(text: str) -> str:
     """ISO 639-1 code of the language that most of ``text`` is in; ``en`` when unsure."""
-    sample = _sample(text)
+    sample = _BLOB.sub(" ", _sample(text if len(text) > _LONG else _BLOB.sub(" ", text)))
     script = _script(sample)
     if script in _PROFILES:
         return _by_words(sample, _PROFILES[script], "en" if script == "latin" else script)

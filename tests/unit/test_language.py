@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,13 @@ def test_any_text_has_a_language(text: str) -> None:
 def test_every_document_of_the_question_sets(shared_data: Path, name: str, language: str) -> None:
     lines = (shared_data / "qa" / name / "documents.jsonl").read_text(encoding="utf-8").splitlines()
     assert {detect_language(json.loads(line)["text"]) for line in lines} == {language}
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr"])
+@pytest.mark.parametrize("width", [64, 40_000])
+def test_a_picture_in_base64_speaks_no_language(language: str, width: int) -> None:
+    noise = b"".join(sha256(bytes([place % 256, place // 256])).digest() for place in range(1_000))
+    data = b64encode(noise).decode("ascii")
+    blob = "\n".join(data[place : place + width] for place in range(0, len(data), width))
+    assert detect_language(f"{TEXTS[language]}\n\n{blob}\n\n{TEXTS[language]}") == language
+    assert detect_language(blob) == "en"
