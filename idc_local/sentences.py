@@ -24,7 +24,7 @@ from idc_local.types import Block, BlockKind, Document, Limits, Sentences, Span,
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _VISIBLE = re.compile(r"\S")
 _WORD = re.compile(r"[^\W_]")
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_ROW_END = re.compile(r"(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*")
 _HARD_BREAK = {
     "text/html": re.compile(r"\n"),
     "text/markdown": re.compile(r"(?:(?<! ) {2,}|\\)(?:\r\n|\r|\n)[ \t]*"),
@@ -154,7 +154,7 @@ def _next_word(text: str, start: int, end: int) -> int:
 def _row_starts(text: str, block: Block) -> list[int]:
     """Rows of a table; its header rows are one."""
     header_end = block.header.end if block.header else block.start
-    starts = [found.end() for found in _LINE_END.finditer(text, header_end, block.end)]
+    starts = [found.end() for found in _ROW_END.finditer(text, header_end, block.end)]
     return [block.start, *(start for start in starts if start < block.end)]
 
 

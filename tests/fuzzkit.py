@@ -76,6 +76,26 @@ ORG = """#+TITLE: T
 x
 #+end_src
 """
+ADOC = """= T
+:toc:
+
+== One
+
+[source,py]
+----
+x
+----
+
+* a
+** b
+
+[%header]
+|===
+|a |b
+
+|1 |2
+|===
+"""
 TEX = r"""\title{A}
 \begin{document}
 \section{One \emph{x}} Text~\cite{a} $x^2$. \"a \'{e}
@@ -118,8 +138,8 @@ x
 def samples() -> dict[str, bytes]:
     """A valid file for every reader, by name."""
     plain = {
-        "a.txt": TEXT, "a.md": MARKDOWN, "a.html": HTML, "a.rst": RST, "a.org": ORG, "a.tex": TEX, "a.py": CODE,
-        "a.cpp": BRACES, "a.js": BRACES, "a.toml": "[a]\nb = 1\n[c]\nd = 2\n",
+        "a.txt": TEXT, "a.md": MARKDOWN, "a.html": HTML, "a.rst": RST, "a.org": ORG, "a.adoc": ADOC, "a.tex": TEX,
+        "a.py": CODE, "a.cpp": BRACES, "a.js": BRACES, "a.toml": "[a]\nb = 1\n[c]\nd = 2\n",
         "a.rb": "module M\n  def x\n    1\n  end\nend\n",
         "a.csv": 'name,age,"no, te"\nAnn,41,"a\nb"\nBob,7,\n', "a.tsv": "a\tb\n1\t2\n3\t4\n",
         "a.json": '{"a": [1, {"b": "x\\u00e9"}, null], "c": "' + "long text. " * 40 + '"}',

@@ -63,6 +63,8 @@ PLAIN_FORMATS: dict[str, tuple[str, str]] = {
     ".rst": ("rst", "text/x-rst"),
     ".rest": ("rst", "text/x-rst"),
     ".org": ("org", "text/x-org"),
+    ".adoc": ("asciidoc", "text/x-asciidoc"),
+    ".asciidoc": ("asciidoc", "text/x-asciidoc"),
     ".tex": ("tex", "text/x-tex"),
     ".latex": ("tex", "text/x-tex"),
     ".ltx": ("tex", "text/x-tex"),
