@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO
 
 
@@ -34,6 +35,17 @@ def quiet_stderr(*, enabled: bool = True) -> Iterator[None]:
             sys.stderr.flush()
             os.dup2(saved, 2)
             os.close(saved)
+
+
+def stand_on_ground(folder: Path) -> None:
+    """Steps into ``folder`` where the current one is gone, which makes libraries fail or end the process on import.
+
+    To be called once paths have been looked at: a relative one led nowhere before, and must not lead here.
+    """
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        os.chdir(folder)
 
 
 def yield_while_waiting() -> None:

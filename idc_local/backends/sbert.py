@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from idc_local.backends.native import quiet_stderr, return_memory, yield_while_waiting
+from idc_local.backends.native import quiet_stderr, return_memory, stand_on_ground, yield_while_waiting
 from idc_local.backends.pieces import beyond_weights, cut_ids, merge_pieces, own_tokens, split_pieces
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
@@ -58,6 +58,7 @@ def load_embedder(files: ModelFiles, threads: int, *, bfloat16: bool | None = No
     bfloat16: documents are multiplied in it; None: where the processor has instructions for it that gain something.
     """
     os.environ.update(OFFLINE)
+    stand_on_ground(files.main)
     # torch makes a folder for compiled code when it is imported, unless it is told of one; nothing is compiled here.
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(files.main))
     # Kernels are kept for every shape that was ever seen, and shapes are as many as lengths of texts times batches.

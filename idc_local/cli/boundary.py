@@ -87,10 +87,21 @@ def _run(call: Callable[[], object], app: App) -> int:
 
 def _unexpected(app: App, error: Exception) -> int:
     sys.stdout.flush()  # raises anew where it was click's own output, as of --help, that could not be written
+    if isinstance(error, FileNotFoundError) and _is_nowhere():
+        return _fail(app, "the current folder is gone", "change to one that is there: cd", 2)
     if isinstance(error, OSError) and error.filename is not None:
         return _fail(app, f"{error.filename}: {error.strerror}", "check the path, its permissions and the disk", 2)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return _fail(app, what, "run it again with --debug", 2)
+
+
+def _is_nowhere() -> bool:
+    """True where the folder that the program was started in has been removed."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _fail(app: App, what: str, hint: str, code: int) -> int:

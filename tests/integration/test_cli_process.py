@@ -285,3 +285,16 @@ def test_a_missing_index_is_one_line(tmp_path: Path) -> None:
     assert result.stderr.count(b"\n") == 1
     assert str(tmp_path / "none").encode() in result.stderr
     assert b"hint: idc-local index" in result.stderr
+
+
+def test_a_current_folder_that_is_gone_is_one_line(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = (
+        "import os; from pathlib import Path; from idc_local.__main__ import main; "
+        f"os.chdir({str(gone)!r}); os.rmdir({str(gone)!r}); main()"
+    )
+    found = run("index", ".", "--index", str(tmp_path / "index"), "--intents", "off", code=code)
+    assert found.returncode == 2
+    assert found.stderr == b"error: the current folder is gone. hint: change to one that is there: cd\n"
+    assert found.stdout == b""

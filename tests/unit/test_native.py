@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -32,3 +33,15 @@ def test_a_c_library_without_such_a_function_is_left_alone(monkeypatch: pytest.M
     monkeypatch.setattr(sys, "platform", "linux")
     native.return_memory()
     assert asked == ["malloc_trim"]
+
+
+def test_a_current_folder_that_is_gone_is_left_and_no_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gone, ground = tmp_path / "gone", tmp_path / "ground"
+    gone.mkdir()
+    ground.mkdir()
+    monkeypatch.chdir(gone)
+    native.stand_on_ground(ground)
+    assert Path.cwd() == gone
+    gone.rmdir()
+    native.stand_on_ground(ground)
+    assert Path.cwd() == ground
