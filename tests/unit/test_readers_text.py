@@ -242,3 +242,16 @@ def test_marks_of_items_in_rfcs_and_in_east_asia() -> None:
         ("list_item", "② 阀门"),
         ("paragraph", "o homem saiu."),
     ]
+
+
+def test_turns_of_a_chat_are_parted_whatever_stands_before_the_name() -> None:
+    for turns in (
+        ["[2026-01-02, 09:15] Anna: Hi Bob, did you get the keys?", "[2026-01-02, 09:16] Bob: Yes, they are there."],
+        ["02/01/2026, 09:18 - Anna: Where is the password?", "02/01/2026, 09:19 - Bob Lee: It is on the wall."],
+        ["1/2/26, 9:18 PM - Anna: Where is the password?", "1/2/26, 9:19 PM - Bob Lee: It is on the wall."],
+        ["[10:15:02] Anna: Hi Bob, did you get the keys?", "[10:15:09] Bob: Yes, they are under the mat."],
+        ["<alice> did anyone of you look at the pump yet?", "<@bob_> yes, it runs again since ten o'clock"],
+    ):
+        text = "\n".join([*turns, "and it was wet,", *turns])
+        assert [words for _, words in shape(text)][-1] == turns[-1], turns
+        assert sum(words.startswith(turns[0]) for _, words in shape(text)) == 2, turns
