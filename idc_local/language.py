@@ -118,7 +118,9 @@ _LONG = 1 << 20
 
 def detect_language(text: str) -> str:
     """ISO 639-1 code of the language that most of ``text`` is in; ``en`` when unsure."""
-    sample = _BLOB.sub(" ", _sample(text if len(text) > _LONG else _BLOB.sub(" ", text)))
+    sample = _sample(text)
+    if _BLOB.search(sample):
+        sample = _BLOB.sub(" ", _sample(text if len(text) > _LONG else _BLOB.sub(" ", text)))
     script = _script(sample)
     if script in _PROFILES:
         return _by_words(sample, _PROFILES[script], "en" if script == "latin" else script)
