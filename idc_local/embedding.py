@@ -17,7 +17,7 @@ import numpy as np
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError, StoreMismatch, quote
 from idc_local.fingerprint import vector_key
-from idc_local.ports import Embedder, Progress
+from idc_local.ports import Embedder, Progress, Tokens
 from idc_local.types import FloatArray, HalfArray
 
 SLICE = 1024
@@ -66,11 +66,11 @@ class CachedEmbedder:
         halves = self._encode(texts, "query\0", lambda missing: self._load().encode_queries(missing))
         return halves.astype(np.float32)
 
-    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
-        """For each text float32 [its tokens, d], unit rows; not cached."""
+    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each text; not cached."""
         return self._load().document_tokens(texts)
 
-    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The same for queries."""
         return self._load().query_tokens(texts)
 

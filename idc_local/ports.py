@@ -21,17 +21,25 @@ class TokenCounter(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of a text. vectors: float32 [n, d], unit rows. words: the word that each of the n is part of."""
+
+    vectors: FloatArray
+    words: Sequence[str]
+
+
 class TokenEncoder(Protocol):
     """Turns texts into a unit vector for each of their tokens, as an embedder's last layer has it in its context.
 
     Tokens that the model adds, and those of its prompts, are left out, and so is what lies behind the model's window.
     """
 
-    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
-        """For each text float32 [its tokens, d], unit rows."""
+    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each text."""
         ...
 
-    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The same for queries."""
         ...
 

@@ -18,8 +18,6 @@ SPAN_SHARE = 0.4
 """Share of the best sentence's evidence that a sentence must exceed to lengthen the answer."""
 RERANKED = 8
 """Hits that reranking weighs anew."""
-INTERACTION = 0.5
-"""Weight of late interaction in reranking; the fused score has 1."""
 BM25_K1, BM25_B = 1.2, 0.4
 """Saturation and length normalisation of BM25 in the index."""
 
@@ -148,25 +146,14 @@ def lift_neighbours(fused: FloatArray, rows: IntArray, documents: IntArray, weig
     return np.asarray(fused + np.float32(weights.neighbour) * (best - fused), dtype=np.float32)
 
 
-def late_interaction(question: FloatArray, passage: FloatArray) -> float:
-    """Mean over the question's tokens of the largest cosine with any token of the passage; 0 without tokens.
-
-    MaxSim of Khattab and Zaharia 2020 (equation 3), which is the sum. question: float32 [q, d], unit rows; passage:
-    float32 [p, d], unit rows.
-    """
-    if not question.size or not passage.size:
-        return 0.0
-    return float((question @ passage.T).max(axis=1).mean())
-
-
 def rerank(fused: FloatArray, interactions: FloatArray) -> FloatArray:
     """Scores of the first hits after weighing in their late interaction with the query: float32 [r].
 
-    (fused + 0.5 · interaction) / 1.5, each min-max normalised over these hits, set between their lowest and highest
-    fused score, so that they stay above the hits that follow. fused: float32 [r], descending. interactions: float32
-    [r].
+    The mean of fused score and interaction, each min-max normalised over these hits, set between their lowest and
+    highest fused score, so that they stay above the hits that follow. fused: float32 [r], descending. interactions:
+    float32 [r].
     """
-    mixed = (min_max(fused) + np.float32(INTERACTION) * min_max(interactions)) / np.float32(1.0 + INTERACTION)
+    mixed = (min_max(fused) + min_max(interactions)) / np.float32(2)
     low, high = fused.min(), fused.max()
     return np.asarray(low + (high - low) * mixed, dtype=np.float32)
 

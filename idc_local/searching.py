@@ -15,7 +15,8 @@ import numpy as np
 
 from idc_local.answers import answer_span
 from idc_local.filters import Filter, parse_filter, source_passes
-from idc_local.ports import Progress, TokenEncoder
+from idc_local.interaction import WordValues, late_interaction
+from idc_local.ports import Progress, TokenEncoder, Tokens
 from idc_local.queries import is_foreign, parse_query, plain_words, query_vector
 from idc_local.ranking import (
     RERANKED,
@@ -23,7 +24,6 @@ from idc_local.ranking import (
     Signals,
     fuse,
     idf,
-    late_interaction,
     lift_neighbours,
     likely_hits,
     rerank,
@@ -64,11 +64,11 @@ class LazyQueries:
         """float32 [len(texts), d], unit rows."""
         return self._model.encode_queries(texts)
 
-    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
-        """For each text float32 [its tokens, d], unit rows."""
+    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each text."""
         return self._model.document_tokens(texts)
 
-    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The same for queries."""
         return self._model.query_tokens(texts)
 
@@ -80,14 +80,17 @@ class Reranker:
     encoder: TokenEncoder
     progress: Progress
 
-    def interactions(self, asking: str, chunks: Sequence[Chunk]) -> FloatArray:
+    def interactions(self, asking: str, chunks: Sequence[Chunk], values: WordValues) -> FloatArray:
         """Late interaction of a query's asking clauses with each chunk under its heading path, float32 [chunks]."""
         self.progress.start("rerank", len(chunks), "passages")
         [question] = self.encoder.query_tokens([asking])
-        passages = self.encoder.document_tokens([passage_text(chunk) for chunk in chunks])
+        weights = values.weights(question, asking)
+        texts = [passage_text(chunk) for chunk in chunks]
+        passages = [values.content(*pair) for pair in zip(self.encoder.document_tokens(texts), texts, strict=True)]
         self.progress.advance(len(chunks))
         self.progress.finish()
-        return np.array([late_interaction(question, passage) for passage in passages], dtype=np.float32)
+        found = [late_interaction(question.vectors, passage, weights) for passage in passages]
+        return np.array(found, dtype=np.float32)
 
 
 class Searcher:
@@ -180,7 +183,8 @@ class Searcher:
         if self._reranker is None:
             return fused, {}
         first = top_k(fused, ids, RERANKED)
-        found = self._reranker.interactions(asking, self._snapshot.chunks(rows[first].tolist()))
+        values = WordValues(self._snapshot.idf, self.size, self._languages)
+        found = self._reranker.interactions(asking, self._snapshot.chunks(rows[first].tolist()), values)
         weighed = fused.copy()
         weighed[first] = rerank(fused[first], found)
         return weighed, dict(zip(first.tolist(), found.tolist(), strict=True))

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from idc_local.ranking import idf
 from idc_local.types import FloatArray
 
 SHORTEST = 5
@@ -80,7 +81,7 @@ def put_right(terms: Mapping[str, float], words: Mapping[str, Sequence[str]], vo
     """
     found, right, unknown = dict(terms), dict[str, str](), 0.0
     every = list(dict.fromkeys(chain.from_iterable(words.values())))
-    known = {term for term, idf in zip(every, vocabulary.idf(every).tolist(), strict=True) if idf}
+    known = {term for term, value in zip(every, vocabulary.idf(every).tolist(), strict=True) if value}
     for word, own in words.items():
         if not own or not known.isdisjoint(own):
             continue
@@ -101,14 +102,16 @@ def put_right(terms: Mapping[str, float], words: Mapping[str, Sequence[str]], vo
 
 
 class KnownTerms:
-    """A vocabulary in memory: ``held`` gives the number of passages that hold each term."""
+    """A vocabulary in memory: ``held`` gives the number of passages, of so many, that hold each term."""
 
-    def __init__(self, held: Mapping[str, int]) -> None:
+    def __init__(self, held: Mapping[str, int], passages: int) -> None:
         self._held = held
+        self._passages = passages
 
     def idf(self, terms: Sequence[str]) -> FloatArray:
-        """float32 [terms]: 1 for each term that is known."""
-        return np.array([term in self._held for term in terms], dtype=np.float32)
+        """float32 [terms]: inverse document frequency, 0 for a term that no passage has."""
+        held = np.array([self._held.get(term, 0) for term in terms], dtype=np.int64)
+        return np.where(held > 0, idf(self._passages, held), 0).astype(np.float32)
 
     def near(self, term: str) -> Mapping[str, int]:
         """The known terms that are near ``term``."""

@@ -254,7 +254,7 @@ class Explain:
     """What each signal gave to a hit: cosines (dense, sentence, intent), raw BM25, and the fused score.
 
     ``intent`` is None for a chunk without intents. ``late_interaction``: mean cosine of the query's tokens with the
-    nearest one of the chunk, None where the hit was not reranked.
+    nearest one of the chunk, rare words counting most; None where the hit was not reranked.
     """
 
     dense: float

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from idc_local.ports import Completion, GenerationRequest
+from idc_local.ports import Completion, GenerationRequest, Tokens
 from idc_local.types import FloatArray, IntArray
 
 _WORD = re.compile(r"[㐀-鿿]|\w+|[^\w\s]")
@@ -45,16 +45,17 @@ class HashEmbedder:
         """The same for queries."""
         return self._encode(texts)
 
-    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The direction of each word, whatever stands around it."""
         found = []
         for text in texts:
-            words = [hashed(word, self.dimension) for word in _WORD.findall(text.casefold())]
-            rows = np.array(words, dtype=np.float32).reshape(-1, self.dimension)
-            found.append(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+            words = _WORD.findall(text.casefold())
+            rows = np.array([hashed(word, self.dimension) for word in words], dtype=np.float32)
+            rows = rows.reshape(-1, self.dimension)
+            found.append(Tokens(rows / np.linalg.norm(rows, axis=1, keepdims=True), words))
         return found
 
-    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The same for queries."""
         return self.document_tokens(texts)
 

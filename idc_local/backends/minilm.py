@@ -14,11 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from idc_local.backends.pieces import beyond_weights, cut_ids, merge_pieces, own_tokens, split_pieces
+from idc_local.backends.pieces import (
+    Marked,
+    beyond_weights,
+    cut_to_window,
+    merge_pieces,
+    own_tokens,
+    split_pieces,
+    token_words,
+)
 from idc_local.backends.tokens import load_tokenizer
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
 from idc_local.fingerprint import parse_json
+from idc_local.ports import Tokens
 from idc_local.types import FloatArray
 
 if TYPE_CHECKING:
@@ -115,17 +124,21 @@ class BertQueryEncoder:
         dimension = self._tensors["embeddings.word_embeddings.weight"].shape[1]
         return merge_pieces(pieces, np.array(vectors, dtype=np.float32).reshape(-1, dimension))
 
-    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
-        """For each text float32 [its tokens, d], unit rows."""
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each text."""
         return self._tokens(texts, self._prompts[1])
 
-    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The same for passages."""
         return self._tokens(texts, self._prompts[0])
 
-    def _tokens(self, texts: Sequence[str], prompt: str) -> list[FloatArray]:
-        ids = cut_ids(texts, prompt, self._shape.window, self._tokenise)
-        return own_tokens(ids, self._hidden(ids), prompt, self._tokenise)
+    def _tokens(self, texts: Sequence[str], prompt: str) -> list[Tokens]:
+        marked = cut_to_window(texts, prompt, self._shape.window, self._mark)
+        return own_tokens(marked, self._hidden([one.ids for one in marked]), prompt, self._mark)
+
+    def _mark(self, texts: list[str]) -> list[Marked]:
+        every = zip(texts, self._tokenizer.encode_batch(texts), strict=True)
+        return [Marked(one.ids, token_words(text, one.word_ids, one.offsets)) for text, one in every]
 
     def _tokenise(self, texts: list[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from idc_local.backends.tokens import encodable
 from idc_local.errors import ModelError
+from idc_local.ports import Tokens
 from idc_local.types import FloatArray, IntArray
 
 Tokenise = Callable[[list[str]], list[list[int]]]
@@ -81,23 +82,50 @@ def merge_pieces(pieces: Pieces, vectors: FloatArray) -> FloatArray:
     return np.asarray(unit.astype(np.float16).astype(np.float32)[pieces.rows], dtype=np.float32)
 
 
-def cut_ids(texts: Sequence[str], prompt: str, window: int, tokenise: Tokenise) -> list[list[int]]:
-    """Token ids of each text, cut off where the window ends; the token that closes every text is kept."""
-    every = tokenise([prompt + encodable(text) for text in texts]) if texts else []
-    return [ids if len(ids) <= window else [*ids[: window - 1], ids[-1]] for ids in every]
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Token ids of a text, special ones included, and the word that each is part of: empty for those."""
+
+    ids: list[int]
+    words: list[str]
 
 
-def own_tokens(
-    ids: Sequence[list[int]], hidden: Sequence[FloatArray], prompt: str, tokenise: Tokenise
-) -> list[FloatArray]:
-    """For each text float32 [its own tokens, d], unit rows.
+Mark = Callable[[list[str]], list[Marked]]
+"""Token ids of texts with their words, never truncated."""
 
-    hidden: for each text float32 [len(ids), d], as the model's last layer has them. Left out are the ids that even an
-    empty text has, and the prompt's.
+
+def token_words(text: str, owners: Sequence[int | None], offsets: Sequence[tuple[int, int]]) -> list[str]:
+    """The word that each token is part of. owners: number of the word, None for a special token; offsets: in ``text``.
+
+    >>> token_words("a sump", [None, 0, 1, 1, None], [(0, 0), (0, 1), (2, 4), (4, 6), (0, 0)])
+    ['', 'a', 'sump', 'sump', '']
     """
-    bare, prompted = tokenise(["", prompt.rstrip()])
+    spans: dict[int, tuple[int, int]] = {}
+    for owner, (start, end) in zip(owners, offsets, strict=True):
+        if owner is not None:
+            spans[owner] = (spans.get(owner, (start, end))[0], end)
+    return ["" if owner is None else text[slice(*spans[owner])] for owner in owners]
+
+
+def cut_to_window(texts: Sequence[str], prompt: str, window: int, mark: Mark) -> list[Marked]:
+    """The tokens of each text, cut off where the window ends; the token that closes every text is kept."""
+    every = mark([prompt + encodable(text) for text in texts]) if texts else []
+    return [
+        one if len(one.ids) <= window else Marked(*([*own[: window - 1], own[-1]] for own in (one.ids, one.words)))
+        for one in every
+    ]
+
+
+def own_tokens(marked: Sequence[Marked], hidden: Sequence[FloatArray], prompt: str, mark: Mark) -> list[Tokens]:
+    """The tokens of each text as the model's last layer has them, as unit vectors.
+
+    hidden: for each text float32 [len(ids), d]. Left out are the ids that even an empty text has, and the prompt's.
+    """
+    bare, prompted = (one.ids for one in mark(["", prompt.rstrip()]))
     found = []
-    for given, vectors in zip(ids, hidden, strict=True):
-        own = vectors[np.flatnonzero(~np.isin(given, bare))[len(prompted) - len(bare) :]]
-        found.append(np.asarray(own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), NOISE), dtype=np.float32))
+    for given, vectors in zip(marked, hidden, strict=True):
+        places = np.flatnonzero(~np.isin(given.ids, bare))[len(prompted) - len(bare) :]
+        own = vectors[places]
+        unit = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), NOISE)
+        found.append(Tokens(np.asarray(unit, dtype=np.float32), [given.words[place] for place in places.tolist()]))
     return found

@@ -21,11 +21,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from idc_local.backends.native import quiet_stderr, return_memory, stand_on_ground, yield_while_waiting
-from idc_local.backends.pieces import beyond_weights, cut_ids, merge_pieces, own_tokens, split_pieces
+from idc_local.backends.pieces import (
+    Marked,
+    beyond_weights,
+    cut_to_window,
+    merge_pieces,
+    own_tokens,
+    split_pieces,
+    token_words,
+)
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
 from idc_local.machine import has_bfloat16
-from idc_local.ports import Embedder
+from idc_local.ports import Embedder, Tokens
 from idc_local.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -135,11 +143,11 @@ class SentenceEmbedder:
         """The same with the model's query prompt, always in float32."""
         return self._encode(texts, self._prompts[1], bfloat16=False)
 
-    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
-        """For each text float32 [its tokens, d], unit rows, computed in float32."""
+    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each text, computed in float32."""
         return self._tokens(texts, self._prompts[0])
 
-    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The same with the model's query prompt."""
         return self._tokens(texts, self._prompts[1])
 
@@ -153,15 +161,16 @@ class SentenceEmbedder:
         self._in_batches(pieces.ids, fill)
         return merge_pieces(pieces, vectors)
 
-    def _tokens(self, texts: Sequence[str], prompt: str) -> list[FloatArray]:
-        ids = cut_ids(texts, prompt, self._window, self._tokenise)
+    def _tokens(self, texts: Sequence[str], prompt: str) -> list[Tokens]:
+        marked = cut_to_window(texts, prompt, self._window, self._mark)
+        ids = [one.ids for one in marked]
         hidden: dict[int, FloatArray] = {}
 
         def fill(batch: IntArray) -> None:
             hidden.update(zip(batch.tolist(), self._hidden([ids[place] for place in batch]), strict=True))
 
         self._in_batches(ids, fill)
-        return own_tokens(ids, [hidden[place] for place in range(len(ids))], prompt, self._tokenise)
+        return own_tokens(marked, [hidden[place] for place in range(len(ids))], prompt, self._mark)
 
     def _in_batches(self, ids: Sequence[list[int]], work: Callable[[IntArray], None]) -> None:
         batches = list(_batches([len(one) for one in ids]))
@@ -172,6 +181,14 @@ class SentenceEmbedder:
     def _tokenise(self, texts: list[str]) -> list[list[int]]:
         encoded: Any = self._model.tokenizer(texts, truncation=False, padding=False, verbose=False)
         return list(encoded["input_ids"])
+
+    def _mark(self, texts: list[str]) -> list[Marked]:
+        encoded: Any = self._model.tokenizer(texts, truncation=False, padding=False, verbose=False)
+        if not encoded.is_fast:
+            # Tokenizers written in Python do not tell: every token then stands for itself.
+            return [Marked(list(ids), ["" for _ in ids]) for ids in encoded["input_ids"]]
+        every = zip(texts, encoded.encodings, strict=True)
+        return [Marked(one.ids, token_words(text, one.word_ids, one.offsets)) for text, one in every]
 
     def _pooled(self, ids: list[list[int]], *, bfloat16: bool) -> FloatArray:
         """float32 [len(ids), d] as the model gives them."""

@@ -162,6 +162,7 @@ def assemble(
         foreign=tuple(is_foreign(question.text, languages, embedder.languages) for question in dataset.questions),
         asking=tuple(query.asking for query in parsed),
         tokens=embedder,
+        languages=tuple(languages),
     )
     return PreparedSet(
         dataset=dataset,

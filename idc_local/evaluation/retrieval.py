@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from idc_local.answers import answer_span
 from idc_local.evaluation.scoring import DEPTH, Passages, Ranking
+from idc_local.interaction import WordValues
 from idc_local.memory import Silent
-from idc_local.ports import TokenEncoder
+from idc_local.ports import TokenEncoder, Tokens
 from idc_local.ranking import (
     BM25_B,
     BM25_K1,
@@ -88,6 +89,7 @@ class Asked:
     [q], the document that a question is asked of, -1 for the whole set. pieces: float32 [q, p], cosines with all
     sentences of the set. intents: float32 [q, m], cosines with all intents of the set. foreign: whether each is in a
     language that the embedder was not made for. asking: what each is reranked by; tokens: what it is reranked with.
+    languages: those of the set.
     """
 
     vectors: FloatArray
@@ -100,6 +102,7 @@ class Asked:
     foreign: tuple[bool, ...]
     asking: tuple[str, ...]
     tokens: TokenEncoder
+    languages: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,7 @@ def score_all(asked: Asked, index: ChunkIndex, weights: RankingWeights) -> Score
     """Signals of every question with every chunk; ``weights``: those of ``search``."""
     ranks = np.empty(len(index.chunks), dtype=np.int64)
     ranks[sorted(range(len(index.chunks)), key=lambda row: index.chunks[row].id)] = np.arange(len(index.chunks))
-    known = KnownTerms(Counter(chain.from_iterable(map(set, index.terms))))
+    known = _known_terms(index)
     righted = [put_right(own, words, known) for own, words in zip(asked.terms, asked.words, strict=True)]
     terms = [one.terms for one in righted]
     unknown = np.array([one.unknown for one in righted], dtype=np.float32) * idf(
@@ -223,15 +226,22 @@ def rank_all(
 ) -> list[Ranking]:
     """The ranking of each question over its candidates, with the best spans of the first ``depth`` chunks."""
     asked = replace(asked, tokens=_Remembering(asked.tokens))
+    values = WordValues(_known_terms(index).idf, len(index.chunks), asked.languages)
     ranked = []
     for question in range(len(asked.terms)):
-        rows, likely = _rank(question, asked, index, scores, retriever)
+        rows, likely = _rank(question, asked, index, scores, retriever, values)
         best = tuple(_best_span(question, row, index, scores) for row in rows[:depth].tolist())
         ranked.append(Ranking(rows, best, likely))
     return ranked
 
 
-def _rank(question: int, asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever) -> tuple[IntArray, int]:
+def _known_terms(index: ChunkIndex) -> KnownTerms:
+    return KnownTerms(Counter(chain.from_iterable(map(set, index.terms))), len(index.chunks))
+
+
+def _rank(
+    question: int, asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever, values: WordValues
+) -> tuple[IntArray, int]:
     """Candidates of one question, best first, and how many of them are likely to hold the answer."""
     scope = int(asked.scope[question])
     allowed = np.ones(len(index.chunks), dtype=np.bool_) if scope < 0 else index.passages.document == scope
@@ -250,7 +260,7 @@ def _rank(question: int, asked: Asked, index: ChunkIndex, scores: Scores, retrie
     if retriever.rerank and rows.size:
         first = order[:RERANKED]
         chunks = [index.chunks[row] for row in rows[first].tolist()]
-        found = Reranker(asked.tokens, Silent()).interactions(asked.asking[question], chunks)
+        found = Reranker(asked.tokens, Silent()).interactions(asked.asking[question], chunks, values)
         lifted[first] = rerank(lifted[first], found)
         order = _order(lifted, scores.id_rank[rows])
     return rows[order], likely
@@ -266,15 +276,15 @@ class _Remembering:
 
     def __init__(self, encoder: TokenEncoder) -> None:
         self._encoder = encoder
-        self._known: dict[str, FloatArray] = {}
+        self._known: dict[str, Tokens] = {}
 
-    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
-        """For each text float32 [its tokens, d], unit rows."""
+    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each text."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._known]
         self._known.update(zip(missing, self._encoder.document_tokens(missing), strict=True))
         return [self._known[text] for text in texts]
 
-    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The same for queries, of which each is asked once."""
         return self._encoder.query_tokens(texts)
 

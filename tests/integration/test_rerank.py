@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,10 +19,11 @@ from idc_local.cli import cli
 from idc_local.cli.session import App
 from idc_local.errors import ModelError
 from idc_local.memory import Silent
-from idc_local.ranking import RERANKED, RankingWeights, late_interaction, rerank
+from idc_local.ports import Tokens
+from idc_local.ranking import RERANKED, RankingWeights, rerank
 from idc_local.searching import Reranker, Searcher
 from idc_local.store import Snapshot
-from idc_local.types import FloatArray, Hit, Query
+from idc_local.types import Hit, Query
 from tests.evalkit import FakeModelsRuntime
 from tests.fakes import HashEmbedder, hashed
 from tests.indexkit import Kit
@@ -34,14 +36,16 @@ class MarkedTokens:
     word: str
     asked: list[list[str]] = field(default_factory=list)
 
-    def document_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         self.asked.append(list(texts))
         near, far = [[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [0.5, 0.75**0.5]]
-        return [np.array(near if self.word in text else far, dtype=np.float32) for text in texts]
+        return [
+            Tokens(np.array(near if self.word in text else far, dtype=np.float32), ["pump", "water"]) for text in texts
+        ]
 
-    def query_tokens(self, texts: Sequence[str]) -> list[FloatArray]:
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         self.asked.append(list(texts))
-        return [np.array([[1.0, 0.0]], dtype=np.float32) for _ in texts]
+        return [Tokens(np.array([[1.0, 0.0]], dtype=np.float32), ["pump"]) for _ in texts]
 
 
 @pytest.fixture
@@ -62,30 +66,12 @@ def hits(index: Path, tokens: MarkedTokens | HashEmbedder | None, k: int, query:
         return Searcher(snapshot, HashEmbedder(), RankingWeights(), reranker).search(Query(query), k)
 
 
-def test_interaction_is_the_mean_of_the_best_cosines() -> None:
-    question = np.array([[1.0, 0.0], [0.6, 0.8]], dtype=np.float32)
-    passage = np.array([[0.8, 0.6], [0.0, -1.0], [-1.0, 0.0]], dtype=np.float32)
-    # The first token's best is .8, the second's .48 + .48 = .96.
-    assert late_interaction(question, passage) == pytest.approx(0.88)
-    assert late_interaction(question, passage[:0]) == 0.0
-    assert late_interaction(question[:0], passage) == 0.0
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_interaction_equals_brute_force(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    counts = generator.integers(1, 9, size=2)
-    question, passage = (generator.standard_normal((count, 5)).astype(np.float32) for count in counts)
-    expected = sum(max(float(one @ other) for other in passage) for one in question) / len(question)
-    assert late_interaction(question, passage) == pytest.approx(expected, abs=1e-5)
-
-
-def test_scores_are_two_parts_fused_and_one_part_interaction_between_the_bounds_of_the_fused_ones() -> None:
+def test_scores_are_the_mean_of_fused_and_interaction_between_the_bounds_of_the_fused_ones() -> None:
     fused = np.array([0.9, 0.8, 0.6], dtype=np.float32)
-    # Normalised: 1, 2/3, 0 and 0, 1, 1/2; (f + i / 2) / 1.5 is 2/3, 7/9, 1/6; of the .3 from .6 to .9.
+    # Normalised: 1, 2/3, 0 and 0, 1, 1/2; their means are 1/2, 5/6, 1/4; of the .3 from .6 to .9.
     found = rerank(fused, np.array([0.3, 0.7, 0.5], dtype=np.float32))
-    assert found == pytest.approx([0.8, 0.6 + 0.3 * 7 / 9, 0.65])
-    assert rerank(fused, np.zeros(3, dtype=np.float32)) == pytest.approx([0.8, 0.6 + 0.2 * 2 / 3, 0.6])
+    assert found == pytest.approx([0.75, 0.85, 0.675])
+    assert rerank(fused, np.zeros(3, dtype=np.float32)) == pytest.approx([0.75, 0.7, 0.6])
     assert rerank(fused[:1], np.array([0.4], dtype=np.float32)) == pytest.approx([0.9])
 
 
@@ -121,8 +107,12 @@ def test_explained_interaction_is_that_of_the_words(index: Path) -> None:
     for hit in hits(index, HashEmbedder(), RERANKED, "water valve"):
         water, valve = (hashed(word, 32) / np.linalg.norm(hashed(word, 32)) for word in ("water", "valve"))
         text = f"{hit.chunk.heading} {hit.chunk.text}".casefold().replace("#", " # ").replace(".", " . ").split()
-        others = [hashed(word, 32) / np.linalg.norm(hashed(word, 32)) for word in text]
-        expected = (max(float(water @ other) for other in others) + max(float(valve @ other) for other in others)) / 2
+        meaning = [word for word in text if word not in ("#", ".", "the", "a", "number")] + ["number"]
+        others = [hashed(word, 32) / np.linalg.norm(hashed(word, 32)) for word in meaning]
+        best = [max(float(asked @ other) for other in others) for asked in (water, valve)]
+        # All 12 passages hold "water", none "valve": ln(1 + .5 / 12.5) and ln(1 + 12.5 / .5), and 1 for either.
+        weights = [1 + math.log(1 + 0.5 / 12.5), 1 + math.log(1 + 12.5 / 0.5)]
+        expected = sum(weight * cosine for weight, cosine in zip(weights, best, strict=True)) / sum(weights)
         assert hit.explain.late_interaction == pytest.approx(expected, abs=2e-6)
 
 

@@ -142,8 +142,8 @@ def test_tokens_are_the_last_layer_of_the_library(embedder: SentenceEmbedder) ->
     expected: Any = embedder._model.encode(texts, output_value="token_embeddings", show_progress_bar=False)
     for found, whole in zip(embedder.document_tokens(texts), expected, strict=True):
         inner = whole.numpy()[1:-1]
-        assert found == pytest.approx(inner / np.linalg.norm(inner, axis=1, keepdims=True), abs=1e-4)
-        assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(found)), abs=1e-5)
+        assert found.vectors == pytest.approx(inner / np.linalg.norm(inner, axis=1, keepdims=True), abs=1e-4)
+        assert np.linalg.norm(found.vectors, axis=1) == pytest.approx(np.ones(len(inner)), abs=1e-5)
 
 
 @pytest.mark.parametrize("prompt", ["", "query: "])
@@ -158,11 +158,22 @@ def test_tokens_without_torch_are_the_same(files: ModelFiles, prompt: str) -> No
         (light.query_tokens(texts), whole.query_tokens(texts)),
         (light.document_tokens(texts), whole.document_tokens(texts)),
     ):
-        assert [len(tokens) for tokens in found] == [len(tokens) for tokens in expected]
-        assert max(np.abs(one - other).max(initial=0) for one, other in zip(found, expected, strict=True)) < 1e-4
-    assert [len(tokens) for tokens in found] == [*counts[:-1], 254]
+        pairs = list(zip(found, expected, strict=True))
+        assert all(one.words == other.words for one, other in pairs)
+        assert all(len(one.words) == len(one.vectors) == len(other.vectors) for one, other in pairs)
+        assert max(np.abs(one.vectors - other.vectors).max(initial=0) for one, other in pairs) < 1e-4
+    assert [len(tokens.words) for tokens in found] == [*counts[:-1], 254]
     assert light.document_tokens([]) == whole.document_tokens([]) == []
-    assert (light.query_tokens(texts[2:3])[0] == light.document_tokens(texts[2:3])[0]).all() == (not prompt)
+    asked, told = light.query_tokens(texts[2:3])[0], light.document_tokens(texts[2:3])[0]
+    assert (asked.vectors == told.vectors).all() == (not prompt)
+    assert asked.words == told.words == ["Who", "pays", "for", "the", "return", "of", "a", "faulty", "unit", "?"]
+    [split] = light.document_tokens(["The E-4012's seal, unwatertight: 4,000 h."])
+    assert list(dict.fromkeys(split.words))[:9] == ["The", "E", "-", "4012", "'", "s", "seal", ",", "unwatertight"]
+    assert split.words.count("unwatertight") == counts_of(light, "unwatertight")
+
+
+def counts_of(encoder: BertQueryEncoder, word: str) -> int:
+    return len(encoder._tokenizer.encode(word, add_special_tokens=False).ids)
 
 
 def test_word_pieces_are_those_of_the_model(embedder: SentenceEmbedder, files: ModelFiles) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from idc_local.backends.llama import batched_prompts, prompt_entries
 from idc_local.backends.minilm import gelu, load_query_encoder
-from idc_local.backends.pieces import cut_ids, merge_pieces, own_tokens, split_pieces
+from idc_local.backends.pieces import Marked, cut_to_window, merge_pieces, own_tokens, split_pieces, token_words
 from idc_local.backends.sampling import Sampling, candidates, draw, log_probability
 from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
 from idc_local.catalogue import EMBEDDER, ModelFiles
@@ -93,21 +93,34 @@ def test_merged_pieces_are_the_weighted_mean_at_unit_length() -> None:
     assert (merged == merged.astype(np.float16)).all()
 
 
+def marked_words(texts: list[str]) -> list[Marked]:
+    """The same with the words themselves."""
+    return [Marked(ids, ["", *text.split(), ""]) for ids, text in zip(words(texts), texts, strict=True)]
+
+
 def directions(ids: list[int]) -> FloatArray:
     """Unit vectors, each with the angle of an id."""
     return np.array([[math.cos(one), math.sin(one)] for one in ids], dtype=np.float32).reshape(-1, 2)
 
 
 def test_tokens_are_the_texts_own_as_far_as_the_window_goes() -> None:
-    ids = cut_ids(["aaa bbbbb cccccc ddddddd", "", "four", "lone\ud800 six"], "ask: ", 5, words)
+    marked = cut_to_window(["aaa bbbbb cccccc ddddddd", "", "four", "lone\ud800 six"], "ask: ", 5, marked_words)
+    ids = [one.ids for one in marked]
     assert ids == [[1, 4, 3, 5, 2], [1, 4, 2], [1, 4, 4, 2], [1, 4, 5, 3, 2]]
+    assert marked[0].words == ["", "ask:", "aaa", "bbbbb", ""]
     hidden = [directions(own) * np.array(own, dtype=np.float32)[:, None] for own in ids]
-    found = own_tokens(ids, hidden, "ask: ", words)
+    found = own_tokens(marked, hidden, "ask: ", marked_words)
     for tokens, own in zip(found, [[3, 5], [], [4], [5, 3]], strict=True):
-        assert tokens == pytest.approx(directions(own), abs=1e-6)
-        assert tokens.dtype == np.float32
-        assert tokens.shape == (len(own), 2)
-    assert [len(tokens) for tokens in own_tokens(ids, hidden, "", words)] == [3, 1, 2, 3]
+        assert tokens.vectors == pytest.approx(directions(own), abs=1e-6)
+        assert tokens.vectors.dtype == np.float32
+        assert tokens.vectors.shape == (len(own), 2)
+    assert [list(tokens.words) for tokens in found] == [["aaa", "bbbbb"], [], ["four"], ["lone\ufffd", "six"]]
+    assert [len(tokens.vectors) for tokens in own_tokens(marked, hidden, "", marked_words)] == [3, 1, 2, 3]
+
+
+def test_words_of_tokens_reach_from_their_first_piece_to_their_last() -> None:
+    owners, offsets = [None, 0, 0, 1, 2, 2, 2, None], [(0, 0), (0, 3), (3, 5), (5, 6), (7, 8), (8, 9), (9, 12), (0, 0)]
+    assert token_words("pumps, 4012.5", owners, offsets) == ["", "pumps", "pumps", ",", *3 * ["4012."], ""]
 
 
 def test_gelu_is_x_times_the_normal_distribution() -> None:

@@ -90,6 +90,7 @@ def asked(vector: FloatArray, terms: list[str], pieces: FloatArray, scope: int =
         foreign=(foreign,),
         asking=(" ".join(terms),),
         tokens=HashEmbedder(),
+        languages=("en",),
     )
 
 

@@ -18,7 +18,7 @@ from tests.fakes import HashEmbedder
 from tests.indexkit import Kit
 
 WORDS = st.text("abc", min_size=1, max_size=6)
-KNOWN = KnownTerms({"salari": 3, "review": 2, "renew": 5, "pump": 9, "valv": 1, "muller": 1})
+KNOWN = KnownTerms({"salari": 3, "review": 2, "renew": 5, "pump": 9, "valv": 1, "muller": 1}, 9)
 
 
 def slips(word: str) -> set[str]:
@@ -52,8 +52,8 @@ def test_an_unknown_word_is_also_looked_for_as_the_nearest_known_one() -> None:
 
 def test_of_several_as_near_a_missed_letter_comes_before_a_wrong_one_and_then_the_commonest() -> None:
     assert put_right({"revew": 0.2}, {"revew": ["revew"]}, KNOWN).terms == {"revew": 0.2, "review": pytest.approx(0.14)}
-    known = KnownTerms({"reviews": 1, "reveal": 1, "revels": 4, "revere": 4})
-    assert put_right({}, {"reveel": ["reveel"]}, KnownTerms({"reveal": 1, "revel": 1})).terms.keys() == {"revel"}
+    known = KnownTerms({"reviews": 1, "reveal": 1, "revels": 4, "revere": 4}, 9)
+    assert put_right({}, {"reveel": ["reveel"]}, KnownTerms({"reveal": 1, "revel": 1}, 9)).terms.keys() == {"revel"}
     assert put_right({}, {"revers": ["revers"]}, known).terms.keys() == {"revels"}
 
 

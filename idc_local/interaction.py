@@ -1,0 +1,65 @@
+"""Late interaction: a question's tokens against a passage's, as the embedder's last layer has them in their context.
+
+Tokens of rare words count most, and of a passage only words that carry meaning are looked at. Layer 1, pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from idc_local.language import detect_language
+from idc_local.ports import Tokens
+from idc_local.ranking import idf
+from idc_local.terms import lexical_terms
+from idc_local.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class WordValues:
+    """What words are worth in an index.
+
+    known: inverse document frequency of terms, float32 [terms], 0 for one that no chunk has. chunks: how many there
+    are. languages: ISO 639-1, those of the index.
+    """
+
+    known: Callable[[Sequence[str]], FloatArray]
+    chunks: int
+    languages: Sequence[str]
+
+    def weights(self, question: Tokens, text: str) -> FloatArray:
+        """float32 [tokens]: 1 + the highest idf of a term of the token's word, 1 for function words."""
+        language = self._language(text)
+        terms = {word: lexical_terms(word, language) for word in question.words}
+        every = list(dict.fromkeys(term for own in terms.values() for term in own))
+        unknown = idf(self.chunks, np.zeros(1, dtype=np.int64))[0]
+        values = {term: float(value or unknown) for term, value in zip(every, self.known(every), strict=True)}
+        worth = {word: 1.0 + max((values[term] for term in own), default=0.0) for word, own in terms.items()}
+        return np.array([worth[word] for word in question.words], dtype=np.float32)
+
+    def content(self, passage: Tokens, text: str) -> FloatArray:
+        """float32 [p, d]: tokens of words that have terms, function words and punctuation left out; else all."""
+        language = self._language(text)
+        meaning = {word: bool(lexical_terms(word, language)) for word in set(passage.words)}
+        kept = np.array([meaning[word] for word in passage.words], dtype=np.bool_)
+        return passage.vectors[kept] if kept.any() else passage.vectors
+
+    def _language(self, text: str) -> str:
+        """That of the text, if it is one of the index; empty where that cannot be told."""
+        if len(self.languages) == 1:
+            return self.languages[0]
+        found = detect_language(text)
+        return found if found in self.languages else ""
+
+
+def late_interaction(question: FloatArray, passage: FloatArray, weights: FloatArray) -> float:
+    """Weighted mean over the question's tokens of the largest cosine with any token of the passage; 0 without tokens.
+
+    MaxSim of Khattab and Zaharia 2020 (equation 3), which is the plain sum. question: float32 [q, d], unit rows;
+    passage: float32 [p, d], unit rows; weights: float32 [q], above 0.
+    """
+    if not question.size or not passage.size:
+        return 0.0
+    return float((question @ passage.T).max(axis=1) @ weights / weights.sum())
