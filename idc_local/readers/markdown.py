@@ -68,6 +68,10 @@ def _block_parser() -> MarkdownIt:
     return parser
 
 
+_DATA = re.compile(r"(data:[\w.+-]+/[\w.+-]+;base64,)[A-Za-z0-9+/=_-]{200,}")
+"""A picture or font within the text: its address is kept, its bytes are no text and are left out."""
+
+
 class MarkdownReader:
     """Headings, paragraphs, list items, code and tables with exact places in the unchanged source."""
 
@@ -78,7 +82,7 @@ class MarkdownReader:
         """The document in ``data``; raises InputError for binary data."""
         decoded = decode(data, path)
         source = Source(data, path, media_type, decoded.encoding)
-        text = decoded.text
+        text = _DATA.sub(r"\1…", decoded.text)
         dense = text.count("\n") + text.count("\r") > MAX_LINES
         return build_document(source, text, text_blocks(text) if dense else markdown_blocks(text))
 

@@ -135,3 +135,16 @@ def test_an_anchor_behind_a_heading_is_no_part_of_its_title(line: str, title: st
     document = read(f"{line}\n\nx\n")
     assert document.blocks[-1].headings == (title,)
     assert document.text[document.blocks[0].start : document.blocks[0].end] == line
+
+
+def test_the_bytes_of_pictures_are_left_out_and_lines_stay_right() -> None:
+    picture = "data:image/png;base64," + "iVBORw0KGgo/+" * 5000 + "=="
+    source = f"# Pump\n\nBefore ![plan]({picture} 'Plan') after.\n\n[p2]: {picture}\n\nThe float sticks.\n"
+    document = read_source(source.encode(), "a.md")
+    short = "data:image/png;base64,…"
+    assert document.text == f"# Pump\n\nBefore ![plan]({short} 'Plan') after.\n\n[p2]: {short}\n\nThe float sticks.\n"
+    last = document.blocks[-1]
+    assert document.text[last.start : last.end] == "The float sticks."
+    assert dict((line, offset) for offset, line in document.lines)[7] == last.start
+    kept = "data:text/plain;base64,SGVsbG8="
+    assert read_source(f"A [link]({kept}).\n".encode(), "a.md").text == f"A [link]({kept}).\n"
