@@ -8,6 +8,8 @@ such as a question quoted at the end of a reply, it is no answer where another s
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +22,11 @@ GLUE = 4
 
 LITTLE = 30
 """Characters below which a sentence says too little alone: ``Yes.``, ``Serves 4.``"""
+
+LOOSE_LINES = frozenset({"application/json", "application/x-ndjson", "text/x-tex"})
+"""Types of documents in which several lines of the text may come from one line of the source, or none in between."""
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 _ANNOUNCES = re.compile(r"[:?\uff1a\uff1f\u061f][\s*_`\"'”’»)\]]*\Z")
 
@@ -49,6 +56,26 @@ def answer_span(
     lead = len(text) - len(text.lstrip())
     text = text.strip()
     return AnswerSpan(start + lead, start + lead + len(text), text, likely)
+
+
+def on_lines(span: AnswerSpan, chunk: Chunk, media_type: str, line_at: Callable[[int], int]) -> AnswerSpan:
+    """The span with the lines that it stands on; ``line_at``, the document's own, is asked only where it has to be.
+
+    Elsewhere than in ``LOOSE_LINES`` each line of the text begins a line of the source, further down than the one
+    before. So if a chunk has as many of the one as of the other, none was left out, and they can be counted.
+    """
+    first = chunk.start + len(chunk.text) - len(chunk.text.lstrip())
+    lines = len(_LINE_END.findall(chunk.text.strip())) + 1
+    counted = media_type not in LOOSE_LINES and lines == chunk.line_end - chunk.line_start + 1
+
+    def line(offset: int) -> int:
+        if chunk.line_start == chunk.line_end:
+            return chunk.line_start
+        if not counted:
+            return line_at(offset)
+        return chunk.line_start + len(_LINE_END.findall(chunk.text[first - chunk.start : offset - chunk.start]))
+
+    return replace(span, line_start=line(span.start), line_end=line(max(span.start, span.end - 1)))
 
 
 def _end_of_answers(evidence: FloatArray, texts: list[str]) -> int:

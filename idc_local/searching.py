@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
 
-from idc_local.answers import answer_span
+from idc_local.answers import answer_span, on_lines
 from idc_local.filters import Filter, parse_filter, source_passes
 from idc_local.interaction import WordValues, late_interaction
 from idc_local.ports import Progress, TokenEncoder, Tokens
@@ -115,6 +115,7 @@ class Searcher:
         self._weights = weights
         self._languages = sorted(set(snapshot.languages))
         self._sources = snapshot.sources()
+        self._document = lru_cache(maxsize=4)(snapshot.document)
 
     @property
     def generation(self) -> int:
@@ -159,9 +160,14 @@ class Searcher:
             row = int(rows[position])
             spans, gaps = self._snapshot.sentence_spans(row), self._snapshot.sentence_gaps(row)
             span = answer_span(chunk, own, spans, gaps, likely=rank <= likely)
+            span = on_lines(span, chunk, self._snapshot.media_type_of(row), self._lines_of(chunk.document_id))
             explain = _explain(signals, fused, position, interactions.get(position))
             hits.append(self._hit(chunk, rank, explain, span))
         return hits
+
+    def _lines_of(self, document_id: str) -> Callable[[int], int]:
+        """The source line of an offset; the document is read when that is first asked."""
+        return lambda offset: self._document(document_id).line_at(offset)
 
     def misspelt(self, text: str) -> dict[str, str]:
         """Words of a query that no passage holds, each with the nearest known one, which is looked for as well."""

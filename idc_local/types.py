@@ -240,13 +240,15 @@ class Chunk:
 class AnswerSpan:
     """The best answer-sized run of sentences inside a chunk, in the document's code points.
 
-    ``likely``: the chunk scores near enough to the first hit to hold the answer.
+    ``likely``: the chunk scores near enough to the first hit to hold the answer. Lines are None where not asked for.
     """
 
     start: int
     end: int
     text: str
     likely: bool = True
+    line_start: int | None = None
+    line_end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

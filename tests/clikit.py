@@ -80,12 +80,18 @@ HITS = (
         FIRST,
         1,
         0.7312345678,
-        AnswerSpan(8, 27, TEXT[8:27]),
+        AnswerSpan(8, 27, TEXT[8:27], line_start=3, line_end=3),
         Explain(0.5, 0.61, 0.7, 3.25, 0.7312345678),
         source_sha256="e" * 64,
         other_paths=("copy/pump.md",),
     ),
-    Hit(SECOND, 2, 0.25, AnswerSpan(46, 63, TEXT[46:63]), Explain(0.2, float("nan"), None, 0.0, 0.25)),
+    Hit(
+        SECOND,
+        2,
+        0.25,
+        AnswerSpan(46, 63, TEXT[46:63], line_start=6, line_end=6),
+        Explain(0.2, float("nan"), None, 0.0, 0.25),
+    ),
 )
 SKIP = Skip("docs/photo.bin", "binary", "leave it out")
 REPORT = IndexReport(

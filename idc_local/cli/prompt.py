@@ -145,14 +145,16 @@ class Prompt:
         write(f"keeping to {safe(rest)}\n" if rest else "no filter\n")
 
     def open(self, rest: str) -> None:
-        """The source of a passage in the user's own program, or else what surrounds it."""
-        chunk = self._chosen(rest).hit.chunk
+        """The source of a passage at its answer in the user's own program, or else what surrounds the passage."""
+        hit = self._chosen(rest).hit
+        chunk, span = hit.chunk, hit.span
         source = self.session.runtime.source_state(chunk.path)
         if source.state != "match":
             write(f"{safe(chunk.path)} {'has ' if source.state in ('moved', 'changed') else 'is '}{source.state}\n")
         packed = SEPARATOR in source.place and not os.path.exists(source.place)
         file = "" if packed else source.place
-        command = opener(file, chunk.line_start, self.session.app.environ) if file else None
+        line = (span.line_start if span.likely else None) or chunk.line_start
+        command = opener(file, line, self.session.app.environ) if file else None
         if command is None or _run(command):
             self._around(chunk.document_id, chunk.start, chunk.end)
 

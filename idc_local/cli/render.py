@@ -37,6 +37,12 @@ def _page(chunk: Chunk) -> str:
     return f"p. {label}" if label[:1].isdecimal() else label
 
 
+def _answer_line(hit: Hit) -> str:
+    """Where the answer begins, if it is likely, further down than its passage, and lines are what counts there."""
+    line = hit.span.line_start if hit.span.likely and not hit.chunk.page else None
+    return f"answer in line {line}" if line is not None and line > hit.chunk.line_start else ""
+
+
 def _heading(chunk: Chunk, screen: Screen) -> Iterator[str]:
     if chunk.heading:
         yield from lines_of(chunk.heading, screen, INDENT)
@@ -46,7 +52,8 @@ def hit_lines(hit: Hit, screen: Screen, *, explain: bool, around: tuple[str, str
     """A hit: where it is, what it says with the answer emphasised, and the questions that it answers."""
     chunk = hit.chunk
     identity = dim(f"[{chunk.id[:SHORT_ID]}]", screen)
-    yield _header([f"{hit.rank}.", place(chunk, screen), _page(chunk), f"{hit.score:.4f}", identity])
+    where = [place(chunk, screen), _answer_line(hit), _page(chunk)]
+    yield _header([f"{hit.rank}.", *where, f"{hit.score:.4f}", identity])
     for path in hit.other_paths:
         yield f"{INDENT}also {safe(path)}"
     yield from _heading(chunk, screen)

@@ -8,6 +8,7 @@ from idc_local.cli.output import number
 
 if TYPE_CHECKING:
     from idc_local.types import (
+        AnswerSpan,
         Check,
         Chunk,
         CutReason,
@@ -60,6 +61,18 @@ def chunk_item(chunk: Chunk) -> dict[str, Any]:
     }
 
 
+def span_item(span: AnswerSpan) -> dict[str, Any]:
+    """The answer inside a passage."""
+    return {
+        "start": span.start,
+        "end": span.end,
+        "text": span.text,
+        "likely": span.likely,
+        "line_start": span.line_start,
+        "line_end": span.line_end,
+    }
+
+
 def hit_item(hit: Hit) -> dict[str, Any]:
     """A passage with its rank, its answer, and what each signal gave."""
     explain = hit.explain
@@ -67,7 +80,7 @@ def hit_item(hit: Hit) -> dict[str, Any]:
         **chunk_item(hit.chunk),
         "rank": hit.rank,
         "score": number(hit.score),
-        "span": {"start": hit.span.start, "end": hit.span.end, "text": hit.span.text, "likely": hit.span.likely},
+        "span": span_item(hit.span),
         "explain": {
             "dense": number(explain.dense),
             "sentence": number(explain.sentence),

@@ -65,6 +65,10 @@ class Rows:
         """Media type of each row's document."""
         return self._facts(self._documents.media_types, MEDIA_TYPE)
 
+    def media_type_of(self, row: int) -> str:
+        """Media type of one row's document."""
+        return self._documents.media_types[int(self._documents.table[self._places[0][row], MEDIA_TYPE])]
+
     @cached_property
     def languages(self) -> list[str]:
         """Language of each row's document."""

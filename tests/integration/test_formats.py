@@ -110,3 +110,27 @@ def test_a_passage_of_a_sheet_names_its_rows(indexed: Indexed) -> None:
     for place, text in places.items():
         rows = [int(number) for number in re.findall(r"gasket (\d+)", text)]
         assert place == f"sheet Parts, row {rows[0]}-{rows[-1]}"
+
+
+LINED = {
+    "a.txt": "Nothing is here.\r\n\r\n\r\nThe sphygmometer\r\nshows the pressure.\r\n",
+    "b.tex": "\\section{A}% no\n\n\n\\section{B}\nAs it is.\n\n\nThe theodolite shows the angle.\n",
+    "c.json": '{"first": "nothing", "second": {"a": "no"},\n\n\n "third": "The anemometer shows the wind."}\n',
+    "d.csv": 'name,note\nAnn,"one\ntwo"\nBob,"The hygrometer shows the damp."\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("word", "lines"),
+    [("sphygmometer", (4, 5)), ("theodolite", (8, 8)), ("anemometer", (4, 4)), ("hygrometer", (4, 4))],
+)
+def test_the_answer_names_its_lines_in_the_file(tmp_path: Path, word: str, lines: tuple[int, int]) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name, text in LINED.items():
+        (docs / name).write_bytes(text.encode())
+    assert call(tmp_path, "index", str(docs), "--intents", "off").exit_code == 0
+    found = call(tmp_path, "search", f"What does the {word} show?", "-k", "1", "--format", "json").stdout
+    [hit] = json.loads(found)["hits"]
+    assert word in hit["span"]["text"]
+    assert (hit["span"]["line_start"], hit["span"]["line_end"]) == lines

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from idc_local.answers import GLUE, answer_span, sentence_gaps, with_its_point
+from idc_local.answers import GLUE, answer_span, on_lines, sentence_gaps, with_its_point
+from idc_local.readers import read_source
 from idc_local.sentences import split_sentences
-from idc_local.types import Block, BlockKind, Chunk, Document, Limits, Span, Structure
+from idc_local.types import AnswerSpan, Block, BlockKind, Chunk, Document, Limits, Span, Structure
 from tests.fakes import WordCounter
+from tests.fuzzkit import samples
 
 ITEM, PARAGRAPH, HEADING = Structure.ITEM, Structure.PARAGRAPH, Structure.HEADING
 HEADED = PARAGRAPH | GLUE
+A_CHUNK = Chunk("c", "d", "d.txt", 0, 0, "", "", None, 1, 1, 12)
 
 
 def run_after(start: int, end: int, texts: list[str], gaps: list[int], best: int | None = None) -> tuple[int, int]:
@@ -155,3 +161,39 @@ def test_a_mail_without_a_greeting_says_at_once_what_it_has_to() -> None:
     assert run_after(0, 1, [MAIL[0], MAIL[1]], [HEADING, HEADED], 0) == (0, 2)
     texts = ["Offsite budget\n\n", "From: what we have, 6,500 euros. ", "Hi Ben,\n\n", "Go."]
     assert run_after(0, 1, texts, [HEADING, HEADED, PARAGRAPH, PARAGRAPH], 0) == (0, 2)
+
+
+TEXTS_OF_OTHER_LINES = {
+    "b.tex": b"\\title{A} \\section{B} One two. Three.\n\n\n% no\n\\section{C}\nFour\nfive. Six.\n\\section{D}Seven.\n",
+    "b.json": b'{"a": {"b": "one", "c": "two"},\n\n\n "d": ["three", "four"],\n "e": {\n"f": "five", "g": "six"}}',
+    "b.jsonl": b'{"a": "one", "b": "two"}\n\n\n{"a": "three"}\n{"a": "four", "b": "five"}\n',
+    "b.csv": b'name,note\r\nAnn,"one\r\ntwo"\r\n\r\nBob,three\r\nCy,"four\r\nfive\r\nsix"\r\nDee,seven\r\n',
+    "d.txt": b"\n\n  One.\r\nTwo.\rThree.\n\n\n\nFour.\n",
+}
+
+
+@pytest.mark.parametrize("name", sorted(set(samples()) - {"a.zip", "a.tar.gz"} | set(TEXTS_OF_OTHER_LINES)))
+def test_the_answer_is_on_the_lines_that_the_document_tells(name: str) -> None:
+    document = read_source({**samples(), **TEXTS_OF_OTHER_LINES}[name], name)
+    chance = random.Random(7)
+    for _ in range(400):
+        start, first, last, end = sorted(chance.choices(range(len(document.text) + 1), k=4))
+        text = document.text[start:end]
+        span = document.text[first:last]
+        if not text.strip() or not span or span != span.strip():
+            continue
+        visible, final = end - len(text.lstrip()), start + len(text.rstrip()) - 1
+        chunk = replace(A_CHUNK, start=start, end=end, text=text)
+        chunk = replace(chunk, line_start=document.line_at(visible), line_end=document.line_at(final))
+        found = on_lines(AnswerSpan(first, last, span), chunk, document.media_type, document.line_at)
+        assert (found.line_start, found.line_end) == (document.line_at(first), document.line_at(last - 1))
+
+
+def test_a_plain_document_is_not_read_again_for_the_line_of_an_answer() -> None:
+    chunk = replace(A_CHUNK, text="One.\nTwo.\nThree.\n", end=17, line_start=4, line_end=6)
+    found = on_lines(AnswerSpan(5, 16, "Two.\nThree."), chunk, "text/plain", _unasked)
+    assert (found.line_start, found.line_end) == (5, 6)
+
+
+def _unasked(offset: int) -> int:
+    raise AssertionError(offset)

@@ -280,7 +280,7 @@ def test_csv_columns_never_change_but_for_explain() -> None:
 
 def test_search_text_shows_place_score_and_questions() -> None:
     assert invoke("search", "pump", "-k", "1").stdout == (
-        "1.  docs/pump.md:1  0.7312  [a1b2c3d4]\n"
+        "1.  docs/pump.md:1  answer in line 3  0.7312  [a1b2c3d4]\n"
         "   also copy/pump.md\n"
         "   Pump\n"
         "   # Pump\n"
@@ -289,6 +289,17 @@ def test_search_text_shows_place_score_and_questions() -> None:
         "   answers: What does the pump need?\n"
         "\n"
     )
+
+
+def test_the_line_of_an_answer_is_told_where_it_is_likely_and_lines_count() -> None:
+    hit = HITS[0]
+    paged = replace(hit, chunk=replace(FIRST, page="3"))
+    unlikely = replace(hit, span=replace(hit.span, likely=False))
+    at_the_top = replace(hit, span=replace(hit.span, line_start=1))
+    for own in (paged, unlikely, at_the_top):
+        assert "answer in" not in invoke("search", "pump", runtime=FakeRuntime(hits=[own])).stdout
+    span = json.loads(invoke("search", "pump", "--format", "json").stdout)["hits"][0]["span"]
+    assert (span["line_start"], span["line_end"]) == (3, 3)
 
 
 @pytest.mark.parametrize(("hits", "note"), [(HITS, ""), (HITS[1:], f"{UNSURE}\n")])

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from idc_local.cli import prompt
 from idc_local.cli.prompt import HELP, completions, opener
 from idc_local.errors import StoreCorrupt
 from idc_local.whereabouts import SourceState
-from tests.clikit import FakeRuntime, invoke
+from tests.clikit import HITS, FakeRuntime, invoke
 
 Talk = Callable[..., Result]
 GREETING = "2 passages. Ask a question, or :help. Ctrl-D leaves.\n  try: What does the pump need?\n"
@@ -75,7 +76,7 @@ def test_questions_are_answered_until_the_end_of_input(talk: Talk) -> None:
     result = talk("pump", "", "  nothing  ", runtime=runtime, options=("-k", "1"))
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith(GREETING)
-    assert "1.  docs/pump.md:1  0.7312  [a1b2c3d4]\n" in result.stdout
+    assert "1.  docs/pump.md:1  answer in line 3  0.7312  [a1b2c3d4]\n" in result.stdout
     assert "2.  docs/pump.md" not in result.stdout
     assert result.stdout.endswith("nothing found\n\n")
     asked = [(call[1].text, call[2]) for call in runtime.calls if call[0] == "search"]
@@ -161,10 +162,17 @@ def test_open_starts_the_users_editor_at_the_line(talk: Talk, started: list[list
     assert "match" not in result.stdout
 
 
+def test_open_goes_to_the_answer_only_if_that_is_likely(talk: Talk, started: list[list[str]]) -> None:
+    unlikely = replace(HITS[0], span=replace(HITS[0].span, likely=False))
+    talk("pump", ":open 1")
+    talk("pump", ":open 1", runtime=FakeRuntime(hits=[unlikely]))
+    assert [command[2] for command in started] == ["+3", "+1"]
+
+
 def test_open_tells_what_became_of_the_source(talk: Talk, started: list[list[str]]) -> None:
     moved = FakeRuntime(state=SourceState("moved", "/elsewhere/-pump.md"))
     assert "docs/pump.md has moved\n" in talk("pump", ":open 1", runtime=moved).stdout
-    assert started == [["edit", "--wait", "+1", "/elsewhere/-pump.md"]]
+    assert started == [["edit", "--wait", "+3", "/elsewhere/-pump.md"]]
     gone = talk("pump", ":open 2", runtime=FakeRuntime(state=SourceState("gone"))).stdout
     assert (
         "docs/pump.md is gone\n   # Pump\n   The pump needs oil.\n   Check it weekly.\n   A red lamp warns.\n" in gone
@@ -231,4 +239,4 @@ cli.main(sys.argv[1:], obj=App(open_runtime=lambda settings, progress: FakeRunti
         subprocess.run(command, stdin=terminal, stdout=terminal, env=environ, check=True, timeout=60)
         shown = screen.read(8192).decode()
     assert "  try: What does the pump need?\r\n" in shown
-    assert "1.  docs/pump.md:1  0.7312  [a1b2c3d4]\r\n" in shown
+    assert "1.  docs/pump.md:1  answer in line 3  0.7312  [a1b2c3d4]\r\n" in shown
