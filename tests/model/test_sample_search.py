@@ -80,8 +80,11 @@ def test_another_embedder_is_refused(runtime: Runtime, monkeypatch: pytest.Monke
 def test_the_readme_shows_what_search_prints(searcher: Searcher) -> None:
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
     query = re.findall(r'^\$ idc-local search "([^"]+)" --index .idc-sample -k 2$', readme, flags=re.MULTILINE)[0]
-    shown = re.findall(r"^\d\.  (\S+):(\d+)  ([\d.]+)  \[(\w+)\]$", readme, flags=re.MULTILINE)
+    header = r"^\d\.  (\S+):(\d+)  (?:answer in line (\d+)  )?([\d.]+)  \[(\w+)\]$"
+    shown = re.findall(header, readme, flags=re.MULTILINE)
     hits = searcher.search(Query(query), 2)
     found = [(hit.chunk.path, hit.chunk.line_start, hit.chunk.id[:8]) for hit in hits]
-    assert found == [(path, int(line), identity) for path, line, _, identity in shown]
-    assert [hit.score for hit in hits] == pytest.approx([float(score) for _, _, score, _ in shown], abs=0.002)
+    assert found == [(path, int(line), identity) for path, line, _, _, identity in shown]
+    told = [str(hit.span.line_start) for hit in hits if hit.span.likely and hit.span.line_start != hit.chunk.line_start]
+    assert told == [line for _, _, line, _, _ in shown if line]
+    assert [hit.score for hit in hits] == pytest.approx([float(score) for _, _, _, score, _ in shown], abs=0.002)
