@@ -13,12 +13,16 @@ Layer 1, pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from idc_local.errors import UsageError
+from idc_local.errors import NothingFound, UsageError
+
+if TYPE_CHECKING:
+    from idc_local.types import SourceRecord
 
 SEPARATOR = "!/"
 """Between the path of an archive and the name of a member."""
@@ -124,6 +128,27 @@ def _one_passes(path: str, media_type: str, wanted: Filter) -> bool:
     return not any(path_matches(path, pattern) for pattern in wanted.not_paths) and not any(
         type_matches(path, media_type, name) for name in wanted.not_types
     )
+
+
+def named(records: Iterable[SourceRecord], path: str, place: str) -> list[SourceRecord]:
+    """The sources that ``path`` names: a file, or all of a folder or archive.
+
+    The name by which the index calls them comes first. Where nothing is called so, it is the file or folder at
+    ``place``, the absolute path, if it is a folder that was indexed or in one.
+
+    Raises:
+        NothingFound: there are none.
+    """
+    every = list(records)
+    found = [record for record in every if lies_in(record.path, path)] or [
+        record
+        for record in every
+        if record.root and lies_in(place, record.root)
+        if place == record.root or lies_in(f"{record.root.rstrip('/')}/{record.path}", place)
+    ]
+    if not found:
+        raise NothingFound(f"{path} is not in the index", hint="idc-local status -v lists what is")
+    return found
 
 
 def lies_in(path: str, place: str) -> bool:

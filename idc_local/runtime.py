@@ -6,6 +6,7 @@ indexing or upkeep needs is imported there: half of the package, which a search 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from idc_local.catalogue import EMBEDDER, GENERATOR, Catalogue, ModelFiles
 from idc_local.config import Settings
 from idc_local.embedding import CachedEmbedder, check_embedder, naming_the_index, writer_fingerprint
 from idc_local.errors import NothingFound, StoreError
-from idc_local.filters import lies_in
+from idc_local.filters import named
 from idc_local.machine import available_threads
 from idc_local.memory import MemoryCache, Silent
 from idc_local.ports import STDIN, Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
@@ -309,17 +310,15 @@ class Runtime:
         """Takes sources out of the index: one path, or all in a folder or archive; returns how many.
 
         Raises:
-            NothingFound: the index has no such path.
+            NothingFound: the index has none under that name or at that place.
         """
         with store.Writer.open(self.settings.index, self._fingerprint()) as writer:
             with Snapshot.open(self.settings.index) as snapshot:
                 # What a run that failed has taken out already is still there for readers.
-                every = {*writer.sources(), *snapshot.sources()}
-            wanted = [known for known in every if lies_in(known, path)]
-            if not wanted:
-                raise NothingFound(f"{path} is not in the index", hint="idc-local status -v lists what is")
+                every = {**writer.sources(), **snapshot.sources()}
+            wanted = named(every.values(), path, os.path.abspath(path))
             for known in wanted:
-                writer.drop_source(known)
+                writer.drop_source(known.path)
             writer.publish()
             return len(wanted)
 

@@ -28,7 +28,7 @@ class PathArgument:
 )
 @click.argument("path", metavar="PATH", type=PathName(path_type=str))
 def remove_command(session: Session, options: PathArgument) -> None:
-    """Take a file, or all files of a folder, out of the index; PATH as `idc-local status -v` shows it.
+    """Take a file, or all files of a folder, out of the index; PATH as `idc-local status -v` shows it, or on disk.
 
     The files themselves are left alone. To erase every trace of one, use `idc-local forget`.
     """

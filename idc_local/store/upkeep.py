@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from idc_local.errors import NothingFound, StoreCorrupt, StoreLocked, quote
-from idc_local.filters import lies_in
+from idc_local.errors import StoreCorrupt, StoreLocked, quote
+from idc_local.filters import named
 from idc_local.store import caches, records, vectorcache
 from idc_local.store.codec import decode_sentences, decode_text, encode_text
 from idc_local.store.layout import (
@@ -181,11 +182,9 @@ def forget(folder: Path, path: str) -> list[Check]:
 def _doomed(folder: Path, db: Database, path: str) -> _Doomed:
     # What a run that failed has taken out of the database already is still there for readers.
     sources = {**published_sources(folder), **caches.read_sources(folder, db)}
-    named = [record for record in sources.values() if lies_in(record.path, path)]
-    if not named:
-        raise NothingFound(f"{path} is not in the index", hint="idc-local status -v lists what is")
-    documents = {record.document_id for record in named} - {""}
-    paths = {record.path for record in named}
+    meant = named(sources.values(), path, os.path.abspath(path))
+    documents = {record.document_id for record in meant} - {""}
+    paths = {record.path for record in meant}
     paths |= {record.path for record in sources.values() if record.document_id in documents}
     editions = [edition for edition in records.read_editions(folder, db) if edition.document in documents]
     sentences = frozenset(sentence for edition in editions for sentence in _sentences(folder, db, edition))

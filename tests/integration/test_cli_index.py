@@ -216,6 +216,17 @@ def test_remove_and_forget(indexed: Call, home: Path) -> None:
     assert indexed("verify", "--deep").exit_code == 0
 
 
+def test_remove_and_forget_know_files_by_their_place(
+    indexed: Call, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert indexed("remove", ".").exit_code == indexed("remove", "/").exit_code == 1
+    assert indexed("remove", "docs/../docs/copy.txt").stdout == "1 removed\n"
+    monkeypatch.chdir(home / "docs")
+    forgotten = indexed("forget", str(home / "docs" / "rent.txt"), "--index", "../.idc")
+    assert (forgotten.exit_code, "fail" in forgotten.stdout) == (0, False)
+    assert indexed("remove", ".", "--index", "../.idc").stdout == "2 removed\n"
+
+
 def test_damage_is_found(indexed: Call, home: Path) -> None:
     victim = max(
         (file for file in (home / ".idc" / "generations").rglob("*") if file.is_file()), key=lambda f: f.stat().st_size

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from idc_local.errors import UsageError
-from idc_local.filters import Filter, parse_filter, path_matches, source_passes, type_matches
+from idc_local.errors import NothingFound, UsageError
+from idc_local.filters import Filter, named, parse_filter, path_matches, source_passes, type_matches
+from idc_local.types import SourceRecord
 
 
 def test_every_kind_of_condition() -> None:
@@ -80,3 +81,45 @@ def test_conditions_on_paths_are_alternatives_and_exclusions_all_hold() -> None:
     assert source_passes(["x.md", "b.md"], "text/markdown", wanted)
     assert not source_passes(["c.md"], "text/markdown", wanted)
     assert not source_passes(["a.md"], "text/html", wanted)
+
+
+RECORDS = [
+    SourceRecord(path, 1, 1, "", "", root=root)
+    for path, root in [
+        ("a.md", "/home/docs"),
+        ("b/c.md", "/home/docs"),
+        ("bee.md", "/home/docs"),
+        ("z.zip!/d.md", "/home/docs"),
+        ("docs/a.md", "/srv"),
+        ("-", ""),
+        ("hosts", "/"),
+    ]
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "found"),
+    [
+        ("a.md", "/elsewhere/a.md", ["a.md"]),
+        ("b", "/elsewhere/b", ["b/c.md"]),
+        ("z.zip", "/elsewhere/z.zip", ["z.zip!/d.md"]),
+        ("docs/a.md", "/home/docs/a.md", ["docs/a.md"]),
+        ("./a.md", "/home/docs/a.md", ["a.md"]),
+        ("docs/b/", "/home/docs/b", ["b/c.md"]),
+        ("docs/z.zip", "/home/docs/z.zip", ["z.zip!/d.md"]),
+        ("../docs", "/home/docs", ["a.md", "b/c.md", "bee.md", "z.zip!/d.md"]),
+        ("/srv", "/srv", ["docs/a.md"]),
+        ("/hosts", "/hosts", ["hosts"]),
+        ("-", "/home/docs/-", ["-"]),
+    ],
+)
+def test_a_source_is_named_as_in_the_index_or_else_by_its_place(path: str, place: str, found: list[str]) -> None:
+    assert [record.path for record in named(RECORDS, path, place)] == found
+
+
+@pytest.mark.parametrize(
+    ("path", "place"), [("be", "/home/docs/be"), ("..", "/home"), ("x", "/home/docsx"), ("a", "/srv/a.md"), ("", "")]
+)
+def test_what_names_no_source(path: str, place: str) -> None:
+    with pytest.raises(NothingFound, match="is not in the index"):
+        named(RECORDS, path, place)
