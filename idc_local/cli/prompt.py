@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING
 from idc_local.cli.excerpts import Excerpt
 from idc_local.cli.output import write
 from idc_local.cli.render import explain_lines
-from idc_local.cli.search import UNSURE, SearchArguments, ask, respelt, search_result
+from idc_local.cli.search import UNSURE, SearchArguments, as_text, ask, is_unsure, respelt, search_result
 from idc_local.cli.terminal import dim, fit, lines_of, safe
 from idc_local.errors import IdcError, UsageError
 from idc_local.filters import SEPARATOR, parse_filter
-from idc_local.gaps import answered_well
 
 if TYPE_CHECKING:
     from idc_local.cli.session import Session
@@ -109,14 +108,14 @@ class Prompt:
         began = time.perf_counter()
         self.query, self.found = text, ask(self.session, self.searcher, text, self.options)
         self._show(self.found, time.perf_counter() - began)
-        unknown = respelt(self.searcher, text)
-        if self.found and unknown:
-            write(f"{safe(unknown)}\n")
-        if self.found and not answered_well(excerpt.hit for excerpt in self.found):
+        spelling = self.searcher.misspelt(as_text(text))
+        if self.found and spelling:
+            write(f"{safe(respelt(spelling))}\n")
+        if is_unsure(self.found):
             write(f"{UNSURE}\n")
 
     def _show(self, found: list[Excerpt], seconds: float) -> None:
-        result = search_result(self.query, found, explain=self.options.explain)
+        result = search_result(self.query, found, explain=self.options.explain, spelling={})
         self.session.emit(result)
         if not found:
             write("nothing found\n")

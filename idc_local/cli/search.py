@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,41 +93,51 @@ def search_command(session: Session, options: SearchArguments) -> None:
 
 
 def _search_one(session: Session, options: SearchArguments, text: str) -> None:
-    from idc_local.gaps import answered_well
-
     session.expect(query=text, hits=[])
     if not text.strip():
         raise UsageError("the query is empty", hint='idc-local search "your question"')
     with session.runtime.searcher(rerank=options.rerank) as searcher:
         session.detail(f"{searcher.size} passages, generation {searcher.generation}")
         found = ask(session, searcher, text, options)
-        unknown = respelt(searcher, text)
+        spelling = searcher.misspelt(as_text(text))
     session.close()
-    session.emit(search_result(text, found, explain=options.explain))
+    session.emit(search_result(text, found, explain=options.explain, spelling=spelling))
     if not found:
         session.note("nothing found: no passage passes the filter" if options.filter else "nothing found")
         session.stop(1)
-    if unknown:
-        session.note(unknown)
-    if not answered_well(excerpt.hit for excerpt in found):
+    if spelling:
+        session.note(respelt(spelling))
+    if is_unsure(found):
         session.note(UNSURE)
 
 
-def respelt(searcher: Searcher, text: str) -> str:
-    """What to tell of words of a query that are nowhere in the index, but for a slip; empty where there are none."""
-    right = searcher.misspelt(text)
-    unknown, known = (", ".join(f'"{word}"' for word in words) for words in (right, dict.fromkeys(right.values())))
-    return f"no passage holds {unknown}: also looked for {known}" if right else ""
+def is_unsure(found: list[Excerpt]) -> bool:
+    """True where something was found and perhaps none of it is the answer."""
+    from idc_local.gaps import answered_well
+
+    return bool(found) and not answered_well(excerpt.hit for excerpt in found)
+
+
+def respelt(spelling: Mapping[str, str]) -> str:
+    """What to tell of words of a query that are nowhere in the index, but for a slip."""
+    unknown, known = (
+        ", ".join(f'"{word}"' for word in words) for words in (spelling, dict.fromkeys(spelling.values()))
+    )
+    return f"no passage holds {unknown}: also looked for {known}"
+
+
+def as_text(typed: str) -> str:
+    """What was typed; halves of characters that were no text become replacement characters."""
+    return typed.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def ask(
     session: Session, searcher: Searcher, text: str, options: SearchArguments, *, wanted: str = "", name: str = ""
 ) -> list[Excerpt]:
-    """Hits of one query; bytes of it that were no text are passed on as replacement characters."""
+    """Hits of one query."""
     from idc_local.types import Query
 
-    plain = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    hits = searcher.search(Query(plain, wanted or options.filter, name), options.k)
+    hits = searcher.search(Query(as_text(text), wanted or options.filter, name), options.k)
     return excerpts(hits, session.document_text, lines=options.context, budget=options.max_chars)
 
 
@@ -141,16 +151,23 @@ def excerpt_item(excerpt: Excerpt) -> dict[str, Any]:
     return item
 
 
-def search_result(text: str, found: list[Excerpt], *, explain: bool) -> Result:
+def found_item(text: str, found: list[Excerpt], spelling: Mapping[str, str]) -> dict[str, Any]:
+    """A query with its hits, and with what notes tell people of them."""
+    hits = [excerpt_item(excerpt) for excerpt in found]
+    return {"query": text, "hits": hits, "spelling": dict(spelling), "unsure": is_unsure(found)}
+
+
+def search_result(text: str, found: list[Excerpt], *, explain: bool, spelling: Mapping[str, str]) -> Result:
     """The hits of one query in all formats."""
-    items = [excerpt_item(excerpt) for excerpt in found]
+    value = found_item(text, found, spelling)
+    items = value["hits"]
 
     def lines(screen: Screen) -> Iterator[str]:
         for excerpt in found:
             yield from hit_lines(excerpt.hit, screen, explain=explain, around=excerpt.context or ("", ""))
 
     return Result(
-        value={"query": text, "hits": items},
+        value=value,
         items=items,
         columns=HIT_COLUMNS + (EXPLAIN_COLUMNS if explain else ()),
         text=lines,
@@ -171,8 +188,8 @@ def _search_many(session: Session, options: SearchArguments, file: str) -> None:
         for line in queries:
             found = _answer(session, searcher, line, options) if line.text.strip() else []
             hits += len(found)
-            answer = {"id": line.id, "query": line.text, "hits": [excerpt_item(excerpt) for excerpt in found]}
-            write(to_json(answer) + "\n")
+            spelling = searcher.misspelt(as_text(line.text)) if line.text.strip() else {}
+            write(to_json({"id": line.id, **found_item(line.text, found, spelling)}) + "\n")
             progress.advance()
         progress.finish()
     sys.stdout.flush()

@@ -191,7 +191,7 @@ def test_no_command_indexes_the_working_folder_by_itself() -> None:
 
 def test_search_json_has_the_promised_fields() -> None:
     value = parsed(invoke("search", "pump", "--format", "json"))
-    assert list(value) == ["query", "hits"]
+    assert list(value) == ["query", "hits", "spelling", "unsure"]
     first, second = value["hits"]
     assert first["id"] == FIRST.id
     assert (first["rank"], first["score"]) == (1, 0.731235)
@@ -231,7 +231,8 @@ def test_search_that_finds_nothing_ends_with_1_and_typed_emptiness(form: str) ->
     result = invoke("search", "nothing", "--format", form)
     assert result.exit_code == 1
     assert result.stderr == "nothing found\n"
-    expected = {"text": "", "jsonl": "", "json": '{\n  "query": "nothing",\n  "hits": []\n}\n'}
+    nothing = '{\n  "query": "nothing",\n  "hits": [],\n  "spelling": {},\n  "unsure": false\n}\n'
+    expected = {"text": "", "jsonl": "", "json": nothing}
     if form in expected:
         assert result.stdout == expected[form]
     else:
@@ -308,6 +309,15 @@ def test_search_says_where_nothing_answers_well(hits: tuple[Hit, ...], note: str
     assert (result.exit_code, result.stderr) == (0, note)
 
 
+def test_what_notes_tell_is_in_json_too() -> None:
+    told = parsed(invoke("search", "pmup or lamp", "--format", "json"))
+    assert (told["spelling"], told["unsure"]) == ({"pmup": "pump"}, False)
+    told = parsed(invoke("search", "pump", "--format", "json", runtime=FakeRuntime(hits=HITS[1:])))
+    assert (told["spelling"], told["unsure"]) == ({}, True)
+    answers = parsed_lines(invoke("search", "--queries", "-", stdin="lamp\n\nnothing vlave\n"))
+    assert [(answer["spelling"], answer["unsure"]) for answer in answers] == [({}, False), ({"vlave": "valve"}, False)]
+
+
 def test_search_names_words_that_are_nowhere_but_for_a_slip() -> None:
     result = invoke("search", "pmup or vlave", runtime=FakeRuntime(hits=HITS))
     assert result.stderr == 'no passage holds "pmup", "vlave": also looked for "pump", "valve"\n'
@@ -359,7 +369,7 @@ def test_queries_answer_each_line_in_order(tmp_path: Path) -> None:
         ("3", "nothing here", 0),
         ("4", "lamp", 1),
     ]
-    assert all(list(answer) == ["id", "query", "hits"] for answer in answers)
+    assert all(list(answer) == ["id", "query", "hits", "spelling", "unsure"] for answer in answers)
 
 
 def test_queries_as_json_lines_from_standard_input() -> None:
