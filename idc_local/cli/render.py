@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ OFF_SCREEN = Screen()
 BELOW_STATUS = " " * 6
 LEAST_COLUMN = 16
 """Columns of a screen that are worth wrapping a table's last column to."""
+_SEVERAL = re.compile(r"((?:\A|, )(?:row|slide|message|chapter|cell))( \d+-\d+)\Z")
+"""Where a passage that stands on several of a kind ends its label."""
 QUESTIONS_SHOWN = 3
 """Predicted questions that are shown of a hit."""
 
@@ -31,10 +34,14 @@ def _header(parts: Iterable[str]) -> str:
     return "  ".join(part for part in parts if part)
 
 
-def _page(chunk: Chunk) -> str:
-    """``p. 3``, or what else a place is called: ``slide 4``, ``sheet Prices, row 12``."""
-    label = safe(chunk.page or "")
-    return f"p. {label}" if label[:1].isdecimal() else label
+def page_label(page: str | None) -> str:
+    """``p. 3``, or what else a place is called: ``slide 4``, and of several ``sheet Prices, rows 12-30``.
+
+    >>> [page_label(page) for page in ("3-4", "slide 4", "row 2-9", "sheet B, row 7-8", "sheet C-3 - sheet D-4")]
+    ['p. 3-4', 'slide 4', 'rows 2-9', 'sheet B, rows 7-8', 'sheet C-3 - sheet D-4']
+    """
+    label = safe(page or "")
+    return f"p. {label}" if label[:1].isdecimal() else _SEVERAL.sub(r"\1s\2", label)
 
 
 def _answer_line(hit: Hit) -> str:
@@ -52,7 +59,7 @@ def hit_lines(hit: Hit, screen: Screen, *, explain: bool, around: tuple[str, str
     """A hit: where it is, what it says with the answer emphasised, and the questions that it answers."""
     chunk = hit.chunk
     identity = dim(f"[{chunk.id[:SHORT_ID]}]", screen)
-    where = [place(chunk, screen), _answer_line(hit), _page(chunk)]
+    where = [place(chunk, screen), _answer_line(hit), page_label(chunk.page)]
     yield _header([f"{hit.rank}.", *where, f"{hit.score:.4f}", identity])
     for path in hit.other_paths:
         yield f"{INDENT}also {safe(path)}"
@@ -101,7 +108,7 @@ def chunk_lines(chunk: Chunk, screen: Screen, *, number: int | None = None) -> I
     """A passage: where it is, what it says, and the questions that it answers."""
     size = f"{len(chunk.text)} characters, {chunk.tokens} tokens"
     identity = dim(f"[{chunk.id[:SHORT_ID]}]", screen)
-    yield _header([f"{number}." if number else "", place(chunk, screen), _page(chunk), size, identity])
+    yield _header([f"{number}." if number else "", place(chunk, screen), page_label(chunk.page), size, identity])
     yield from _heading(chunk, screen)
     if chunk.context:
         yield from (dim(line, screen) for line in lines_of(chunk.context, screen, INDENT))

@@ -89,7 +89,7 @@ def test_good_files_are_indexed_and_bad_ones_named_with_reason_and_remedy(indexe
     [
         ("sphygmometer pressure of the valve", "a.pdf", "1-2", "  p. 1-2  "),
         ("flywheel grease", "b.docx", None, "b.docx:1  "),
-        ("Amber warns", "c.pptx", "slide 1-2", "  slide 1-2  "),
+        ("Amber warns", "c.pptx", "slide 1-2", "  slides 1-2  "),
         ("thermostat calibrated", "e.odt", None, "e.odt:1  "),
         ("ferry at dawn", "f.epub", "chapter 1", "  chapter 1  "),
     ],

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from idc_local.cli import COMMANDS
-from idc_local.cli.render import question_lines
+from idc_local.cli.render import page_label, question_lines
 from idc_local.cli.search import UNSURE
 from idc_local.cli.terminal import Screen
 from idc_local.errors import IdcError, InputError, ModelError, NothingFound, StoreCorrupt, StoreLocked, UsageError
@@ -835,3 +835,22 @@ def test_a_model_is_added_once_it_works(tmp_path: Path, monkeypatch: pytest.Monk
     assert refused.exit_code == 2
     assert refused.stderr.startswith("error: 'Tiny!' is no name for a model. hint: ")
     assert invoke(*arguments, "--name", "x", "--role", "embedder").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("page", "shown"),
+    [
+        (None, ""),
+        ("3", "p. 3"),
+        ("3-4", "p. 3-4"),
+        ("row 2", "row 2"),
+        ("row 2-9", "rows 2-9"),
+        ("slide 1-2", "slides 1-2"),
+        ("sheet B, row 7-8", "sheet B, rows 7-8"),
+        ("sheet A, row 1 - sheet B, row 2", "sheet A, row 1 - sheet B, row 2"),
+        ("sheet crow 7-8", "sheet crow 7-8"),
+        ("\x1b[1mrow 1-2", "\\x1b[1mrow 1-2"),
+    ],
+)
+def test_places_are_named_as_people_do(page: str | None, shown: str) -> None:
+    assert page_label(page) == shown
