@@ -135,7 +135,7 @@ class Prompt:
         """The signals of one passage, or of all."""
         for excerpt in [self._chosen(rest)] if rest else self.found:
             write(f"{excerpt.hit.rank}.  {safe(excerpt.hit.chunk.path)}:{excerpt.hit.chunk.line_start}\n")
-            write("".join(f"{line}\n" for line in explain_lines(excerpt.hit)))
+            write("".join(f"{line}\n" for line in explain_lines(excerpt.hit, self.session.screen)))
 
     def filter(self, rest: str) -> None:
         """Another filter for all questions to come."""

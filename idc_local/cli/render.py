@@ -20,6 +20,15 @@ LEAST_COLUMN = 16
 """Columns of a screen that are worth wrapping a table's last column to."""
 _SEVERAL = re.compile(r"((?:\A|, )(?:row|slide|message|chapter|cell))( \d+-\d+)\Z")
 """Where a passage that stands on several of a kind ends its label."""
+SIGNALS = {
+    "dense": "nearness in meaning of question and passage",
+    "sentence": "best sentence: nearness, and words it shares",
+    "intent": "nearest predicted question; does not count",
+    "bm25": "words that both have, rare ones more",
+    "fused": "all of it, scaled over this search",
+    "late_interaction": "nearness word by word, from --rerank",
+}
+"""What each signal is, short enough for a screen of 80 columns."""
 QUESTIONS_SHOWN = 3
 """Predicted questions that are shown of a hit."""
 
@@ -73,7 +82,7 @@ def hit_lines(hit: Hit, screen: Screen, *, explain: bool, around: tuple[str, str
     yield from (dim(line, screen) for line in lines_of(after, screen, INDENT))
     yield from question_lines(chunk.intents[:QUESTIONS_SHOWN], screen)
     if explain:
-        yield from explain_lines(hit)
+        yield from explain_lines(hit, screen)
     yield ""
 
 
@@ -86,8 +95,8 @@ def question_lines(intents: Iterable[Intent], screen: Screen) -> Iterator[str]:
         yield from (dim(line, screen) for line in rest)
 
 
-def explain_lines(hit: Hit) -> Iterator[str]:
-    """What each signal gave, as a table."""
+def explain_lines(hit: Hit, screen: Screen) -> Iterator[str]:
+    """What each signal gave, as a table, with what it is for whoever has not read of it."""
     values = hit.explain
     signals = {
         "dense": values.dense,
@@ -101,7 +110,8 @@ def explain_lines(hit: Hit) -> Iterator[str]:
     width = max(10, *map(len, signals))
     yield f"{INDENT}{'signal':<{width}}{'score':>10}"
     for name, value in signals.items():
-        yield f"{INDENT}{name:<{width}}{'-' if value is None else f'{value:.4f}':>10}"
+        number = f"{name:<{width}}{'-' if value is None else f'{value:.4f}':>10}"
+        yield f"{INDENT}{number}  {dim(SIGNALS[name], screen)}"
 
 
 def chunk_lines(chunk: Chunk, screen: Screen, *, number: int | None = None) -> Iterator[str]:

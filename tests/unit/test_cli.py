@@ -221,8 +221,9 @@ def test_late_interaction_is_shown_of_hits_that_were_reranked() -> None:
     assert first["explain"]["late_interaction"] == 0.712346
     assert "late_interaction" not in second["explain"]
     text = invoke("search", "pump", "--rerank", "--explain", runtime=fake).stdout
-    assert "   fused               0.7312\n   late_interaction    0.7123\n" in text
-    assert "   fused         0.2500\n\n" in text
+    assert "   fused               0.7312  all of it, scaled over this search\n   late_interaction    0.7123  " in text
+    assert "   fused         0.2500  all of it, scaled over this search\n\n" in text
+    assert max(map(len, text.splitlines())) <= 80
     assert ("searcher", True) in fake.calls
 
 
@@ -354,8 +355,9 @@ def test_a_heading_in_place_of_a_question_is_called_what_a_passage_is_about() ->
 
 def test_explain_prints_the_signals_as_a_table() -> None:
     text = invoke("search", "pump", "--explain").stdout
-    assert "   signal         score\n   dense         0.5000\n   sentence      0.6100\n" in text
-    assert "   intent             -\n" in text
+    assert "   signal         score\n   dense         0.5000  nearness in meaning of question and passage\n" in text
+    assert "   sentence      0.6100  best sentence: nearness, and words it shares\n" in text
+    assert "   intent             -  nearest predicted question; does not count\n" in text
 
 
 def test_queries_answer_each_line_in_order(tmp_path: Path) -> None:

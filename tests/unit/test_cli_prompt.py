@@ -101,7 +101,7 @@ def test_more_shows_only_what_was_not_shown(talk: Talk) -> None:
 def test_explain_one_or_all(talk: Talk) -> None:
     one = talk("pump", ":explain 2").stdout
     assert one.count("   signal         score\n") == 1
-    assert "2.  docs/pump.md:6\n   signal         score\n   dense         0.2000\n" in one
+    assert "2.  docs/pump.md:6\n   signal         score\n   dense         0.2000  " in one
     assert talk("pump", ":explain").stdout.count("   signal         score\n") == 2
 
 
