@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -115,7 +115,7 @@ class Searcher:
         self._weights = weights
         self._languages = sorted(set(snapshot.languages))
         self._sources = snapshot.sources()
-        self._document = lru_cache(maxsize=4)(snapshot.document)
+        self._source_lines = lru_cache(maxsize=4)(snapshot.source_lines)
 
     @property
     def generation(self) -> int:
@@ -160,14 +160,16 @@ class Searcher:
             row = int(rows[position])
             spans, gaps = self._snapshot.sentence_spans(row), self._snapshot.sentence_gaps(row)
             span = answer_span(chunk, own, spans, gaps, likely=rank <= likely)
-            span = on_lines(span, chunk, self._snapshot.media_type_of(row), self._lines_of(chunk.document_id))
+            span = on_lines(span, chunk, self._snapshot.media_type_of(row), partial(self._line_at, chunk.document_id))
             explain = _explain(signals, fused, position, interactions.get(position))
             hits.append(self._hit(chunk, rank, explain, span))
         return hits
 
-    def _lines_of(self, document_id: str) -> Callable[[int], int]:
-        """The source line of an offset; the document is read when that is first asked."""
-        return lambda offset: self._document(document_id).line_at(offset)
+    def _line_at(self, document_id: str, offset: int) -> int:
+        """As ``Document.line_at``, but nothing else of the document is decoded: some have millions of lines."""
+        lines = self._source_lines(document_id)
+        place = int(np.searchsorted(lines[:, 0], offset, side="right")) - 1
+        return int(lines[place, 1]) if place >= 0 else 1
 
     def misspelt(self, text: str) -> dict[str, str]:
         """Words of a query that no passage holds, each with the nearest known one, which is looked for as well."""

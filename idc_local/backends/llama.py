@@ -52,7 +52,7 @@ def requantise(source: Path, target: Path, kind: str) -> str:
         import llama_cpp
 
         params = llama_cpp.llama_model_quantize_default_params()
-        params.ftype = getattr(llama_cpp, f"LLAMA_FTYPE_MOSTLY_{kind}")
+        params.ftype = getattr(llama_cpp, f"LLAMA_FTYPE_{'ALL' if kind == 'F32' else 'MOSTLY'}_{kind}")
         params.allow_requantize = True
         failed = llama_cpp.llama_model_quantize(os.fsencode(source), os.fsencode(target), params)
     if failed:

@@ -24,8 +24,12 @@ TRIAL = ("A", [GenerationRequest(" trial.", 0)], 4)
 WORK = (
     "Water boils at a hundred degrees. Steel is an alloy of iron and carbon. The moon has no air.\n",
     [
-        GenerationRequest(f"{number} metres of rope were sold to the harbour office. Who", number)
-        for number in range(16)
+        GenerationRequest(
+            f"{number} metres of rope were sold to the harbour office, which had asked for twice as much in the spring "
+            "and still has to pay for what it got. Who",
+            number,
+        )
+        for number in range(32)
     ],
     8,
 )
@@ -63,15 +67,14 @@ def main() -> int:
     try:
         with guard(allow=False):
             generator = load_generator(files, int(sys.argv[2]))
-            taken = []
-            for _ in range(2):
-                began = time.perf_counter()
-                generator.generate(prefix, requests, max_tokens=tokens, stop="\n\n")
-                taken.append(time.perf_counter() - began)
+            generator.generate(prefix, requests[:1], max_tokens=1, stop="\n\n")
+            began = time.perf_counter()
+            generator.generate(prefix, requests, max_tokens=tokens, stop="\n\n")
+            taken = time.perf_counter() - began
     except ModelError as error:
         sys.stderr.buffer.write(error.message.encode("utf-8", "surrogateescape"))
         return UNUSABLE
-    sys.stdout.write(f"{min(taken)}")
+    sys.stdout.write(f"{taken}")
     return 0
 
 

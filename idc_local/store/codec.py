@@ -111,6 +111,11 @@ def decode_document(data: bytes, text: str) -> Document:
     return Document(text=text, **value)
 
 
+def decode_lines(data: bytes) -> IntArray:
+    """Where the lines of a document that was encoded begin, and their numbers, int64 [n, 2]."""
+    return np.array(decode_json(data)["lines"], dtype=np.int64).reshape(-1, 2)
+
+
 def encode_sentences(sentences: Sentences) -> bytes:
     """Spans and facts of sentences, int64 [7, n]."""
     return encode_array(np.stack([getattr(sentences, name) for name in SENTENCE_FIELDS]), "<i8")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from idc_local.errors import NothingFound, StoreMismatch
 from idc_local.store import coding
 from idc_local.store.blocks import BlockFolder
-from idc_local.store.codec import decode_chunk, decode_document, decode_text, expand
+from idc_local.store.codec import decode_chunk, decode_document, decode_lines, decode_text, expand
 from idc_local.store.coding import Top
 from idc_local.store.generation import entries_below, open_segments
 from idc_local.store.layout import Manifest, damaged, generation_folder, os_errors
@@ -259,6 +259,12 @@ class Snapshot(Rows):
             text = decode_text(read_part(self._folder, self._db, edition, "text"))
             found = decode_document(read_part(self._folder, self._db, edition, "document"), text)
         return replace(found, path=self._documents.paths(number)[0])
+
+    def source_lines(self, document_id: str) -> IntArray:
+        """int64 [n, 2]: where lines of the document's source begin in its text, and their numbers, ascending."""
+        edition = self._documents.edition(self._number_of(document_id))
+        with sql_errors(self._folder):
+            return decode_lines(read_part(self._folder, self._db, edition, "document"))
 
     def _number_of(self, prefix: str) -> int:
         number = self._documents.find(prefix)
