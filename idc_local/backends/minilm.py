@@ -18,10 +18,10 @@ from idc_local.backends.pieces import (
     Marked,
     beyond_weights,
     cut_to_window,
+    marked,
     merge_pieces,
     own_tokens,
     split_pieces,
-    token_words,
 )
 from idc_local.backends.tokens import load_tokenizer
 from idc_local.catalogue import ModelFiles
@@ -133,12 +133,11 @@ class BertQueryEncoder:
         return self._tokens(texts, self._prompts[0])
 
     def _tokens(self, texts: Sequence[str], prompt: str) -> list[Tokens]:
-        marked = cut_to_window(texts, prompt, self._shape.window, self._mark)
-        return own_tokens(marked, self._hidden([one.ids for one in marked]), prompt, self._mark)
+        cut = cut_to_window(texts, prompt, self._shape.window, self._mark)
+        return own_tokens(cut, self._hidden([one.ids for one in cut]), prompt, self._mark)
 
     def _mark(self, texts: list[str]) -> list[Marked]:
-        every = zip(texts, self._tokenizer.encode_batch(texts), strict=True)
-        return [Marked(one.ids, token_words(text, one.word_ids, one.offsets)) for text, one in every]
+        return marked(texts, self._tokenizer.encode_batch(texts))
 
     def _tokenise(self, texts: list[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]

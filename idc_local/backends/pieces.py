@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -107,6 +108,12 @@ def token_words(text: str, owners: Sequence[int | None], offsets: Sequence[tuple
     return ["" if owner is None else text[slice(*spans[owner])] for owner in owners]
 
 
+def marked(texts: Sequence[str], encodings: Sequence[Any]) -> list[Marked]:
+    """What a tokenizer made of each text, as ``Encoding`` of the library tokenizers."""
+    every = zip(texts, encodings, strict=True)
+    return [Marked(one.ids, token_words(text, one.word_ids, one.offsets)) for text, one in every]
+
+
 def cut_to_window(texts: Sequence[str], prompt: str, window: int, mark: Mark) -> list[Marked]:
     """The tokens of each text, cut off where the window ends; the token that closes every text is kept."""
     every = mark([prompt + encodable(text) for text in texts]) if texts else []
@@ -116,14 +123,14 @@ def cut_to_window(texts: Sequence[str], prompt: str, window: int, mark: Mark) ->
     ]
 
 
-def own_tokens(marked: Sequence[Marked], hidden: Sequence[FloatArray], prompt: str, mark: Mark) -> list[Tokens]:
+def own_tokens(texts: Sequence[Marked], hidden: Sequence[FloatArray], prompt: str, mark: Mark) -> list[Tokens]:
     """The tokens of each text as the model's last layer has them, as unit vectors.
 
     hidden: for each text float32 [len(ids), d]. Left out are the ids that even an empty text has, and the prompt's.
     """
     bare, prompted = (one.ids for one in mark(["", prompt.rstrip()]))
     found = []
-    for given, vectors in zip(marked, hidden, strict=True):
+    for given, vectors in zip(texts, hidden, strict=True):
         places = np.flatnonzero(~np.isin(given.ids, bare))[len(prompted) - len(bare) :]
         own = vectors[places]
         unit = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), NOISE)

@@ -25,10 +25,10 @@ from idc_local.backends.pieces import (
     Marked,
     beyond_weights,
     cut_to_window,
+    marked,
     merge_pieces,
     own_tokens,
     split_pieces,
-    token_words,
 )
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError
@@ -162,15 +162,15 @@ class SentenceEmbedder:
         return merge_pieces(pieces, vectors)
 
     def _tokens(self, texts: Sequence[str], prompt: str) -> list[Tokens]:
-        marked = cut_to_window(texts, prompt, self._window, self._mark)
-        ids = [one.ids for one in marked]
+        cut = cut_to_window(texts, prompt, self._window, self._mark)
+        ids = [one.ids for one in cut]
         hidden: dict[int, FloatArray] = {}
 
         def fill(batch: IntArray) -> None:
             hidden.update(zip(batch.tolist(), self._hidden([ids[place] for place in batch]), strict=True))
 
         self._in_batches(ids, fill)
-        return own_tokens(marked, [hidden[place] for place in range(len(ids))], prompt, self._mark)
+        return own_tokens(cut, [hidden[place] for place in range(len(ids))], prompt, self._mark)
 
     def _in_batches(self, ids: Sequence[list[int]], work: Callable[[IntArray], None]) -> None:
         batches = list(_batches([len(one) for one in ids]))
@@ -187,8 +187,7 @@ class SentenceEmbedder:
         if not encoded.is_fast:
             # Tokenizers written in Python do not tell: every token then stands for itself.
             return [Marked(list(ids), ["" for _ in ids]) for ids in encoded["input_ids"]]
-        every = zip(texts, encoded.encodings, strict=True)
-        return [Marked(one.ids, token_words(text, one.word_ids, one.offsets)) for text, one in every]
+        return marked(texts, encoded.encodings)
 
     def _pooled(self, ids: list[list[int]], *, bfloat16: bool) -> FloatArray:
         """float32 [len(ids), d] as the model gives them."""
