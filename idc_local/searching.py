@@ -17,7 +17,7 @@ from idc_local.answers import answer_span, on_lines
 from idc_local.filters import Filter, parse_filter, source_passes
 from idc_local.interaction import WordValues, late_interaction
 from idc_local.ports import Progress, TokenEncoder, Tokens
-from idc_local.queries import is_foreign, parse_query, plain_words, query_vector
+from idc_local.queries import ParsedQuery, is_foreign, parse_query, plain_words, query_vector
 from idc_local.ranking import (
     RERANKED,
     RankingWeights,
@@ -32,7 +32,7 @@ from idc_local.ranking import (
     term_coverage,
     top_k,
 )
-from idc_local.spelling import is_near, put_right
+from idc_local.spelling import Righted, is_near, put_right
 from idc_local.store import Snapshot
 from idc_local.terms import folded, query_terms, term_hashes
 from idc_local.types import AnswerSpan, BoolArray, Chunk, Explain, FloatArray, Hit, IntArray, Query
@@ -116,6 +116,8 @@ class Searcher:
         self._languages = sorted(set(snapshot.languages))
         self._sources = snapshot.sources()
         self._source_lines = lru_cache(maxsize=4)(snapshot.source_lines)
+        # Who has searched asks next what was misspelt.
+        self._read = lru_cache(maxsize=1)(self._parsed)
 
     @property
     def generation(self) -> int:
@@ -136,8 +138,7 @@ class Searcher:
         allowed = self._allowed(parse_filter(query.filter))
         if k <= 0 or not self.size or (allowed is not None and not allowed.any()):
             return []
-        parsed = parse_query(query.text, self._languages)
-        righted = put_right(parsed.terms, parsed.words, self._snapshot)
+        parsed, righted = self._read(query.text)
         terms = righted.terms
         vector = query_vector(parsed, self._encoder.encode_queries)
         rows = self._candidates(vector, terms, allowed, max(self._weights.candidates, k))
@@ -173,9 +174,13 @@ class Searcher:
 
     def misspelt(self, text: str) -> dict[str, str]:
         """Words of a query that no passage holds, each with the nearest known one, which is looked for as well."""
-        parsed = parse_query(text, self._languages)
-        right = put_right(parsed.terms, parsed.words, self._snapshot).right if self.size else {}
+        right = self._read(text)[1].right if self.size else {}
         return {word: self._as_written(term, word) for word, term in right.items()}
+
+    def _parsed(self, text: str) -> tuple[ParsedQuery, Righted]:
+        """A query's clauses, and its terms as the index knows them."""
+        parsed = parse_query(text, self._languages)
+        return parsed, put_right(parsed.terms, parsed.words, self._snapshot)
 
     def _as_written(self, term: str, near: str) -> str:
         """A word of a passage that has ``term``, best one that is ``near``; the term where there is none by itself."""

@@ -162,7 +162,7 @@ def visible(folder: Path) -> dict[str, Any]:
         some = rows % 2 == 0
         seen: dict[str, Any] = {
             "chunks": snapshot.chunks(rows.tolist()),
-            "ids": list(snapshot.chunk_ids),
+            "ids": list(snapshot.ids_of(np.arange(snapshot.size))),
             "paths": [snapshot.paths_of(row) for row in rows.tolist()],
             "first": (snapshot.paths, snapshot.media_types, snapshot.languages),
             "sources": dict(snapshot.sources()),

@@ -134,7 +134,7 @@ class Scores:
 
     plain_dense, plain_lexical: those of a plain retriever. pieces: float32 [q, s], evidence of the sentences of each
     chunk, as in ``ChunkIndex.piece_rows``.
-    id_rank: int64 [k], the place of each chunk among the sorted ids.
+    id_rank: int64 [k], the place of each chunk among the sorted ids. known: the terms of all chunks.
     """
 
     dense: FloatArray
@@ -145,13 +145,14 @@ class Scores:
     plain_lexical: FloatArray
     pieces: FloatArray
     id_rank: IntArray
+    known: KnownTerms
 
 
 def score_all(asked: Asked, index: ChunkIndex, weights: RankingWeights) -> Scores:
     """Signals of every question with every chunk; ``weights``: those of ``search``."""
     ranks = np.empty(len(index.chunks), dtype=np.int64)
     ranks[sorted(range(len(index.chunks)), key=lambda row: index.chunks[row].id)] = np.arange(len(index.chunks))
-    known = _known_terms(index)
+    known = KnownTerms(Counter(chain.from_iterable(map(set, index.terms))), len(index.chunks))
     righted = [put_right(own, words, known) for own, words in zip(asked.terms, asked.words, strict=True)]
     terms = [one.terms for one in righted]
     unknown = np.array([one.unknown for one in righted], dtype=np.float32) * idf(
@@ -173,6 +174,7 @@ def score_all(asked: Asked, index: ChunkIndex, weights: RankingWeights) -> Score
         plain_lexical=(plain > 0).astype(np.float32) @ bm25(frequency, lengths, PAPER_K1, PAPER_B),
         pieces=pieces,
         id_rank=ranks,
+        known=known,
     )
 
 
@@ -226,17 +228,13 @@ def rank_all(
 ) -> list[Ranking]:
     """The ranking of each question over its candidates, with the best spans of the first ``depth`` chunks."""
     asked = replace(asked, tokens=_Remembering(asked.tokens))
-    values = WordValues(_known_terms(index).idf, len(index.chunks), asked.languages)
+    values = WordValues(scores.known.idf, len(index.chunks), asked.languages)
     ranked = []
     for question in range(len(asked.terms)):
         rows, likely = _rank(question, asked, index, scores, retriever, values)
         best = tuple(_best_span(question, row, index, scores) for row in rows[:depth].tolist())
         ranked.append(Ranking(rows, best, likely))
     return ranked
-
-
-def _known_terms(index: ChunkIndex) -> KnownTerms:
-    return KnownTerms(Counter(chain.from_iterable(map(set, index.terms))), len(index.chunks))
 
 
 def _rank(

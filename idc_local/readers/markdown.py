@@ -1,5 +1,6 @@
-"""Reads Markdown (CommonMark and tables): the text is the source unchanged, blocks come from the parser's line maps.
+"""Reads Markdown (CommonMark and tables): the text is the source, and blocks come from the parser's line maps.
 
+Only the bytes of pictures within the text are left out.
 Owner of markdown_it. Nothing is rendered and no link is followed.
 """
 
@@ -27,6 +28,8 @@ _FRONT_MATTER = {
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!]")
 _ATTRIBUTES = re.compile(r"[ \t]*\{(?:[#.:][^{}]{0,200}|-)\}[ \t]*\Z")
 """``{#anchor .class}`` behind a heading, as many programs write it: no word of the title."""
+_DATA = re.compile(r"(data:[\w.+-]+/[\w.+-]+;base64,)[A-Za-z0-9+/=_-]{200,}")
+"""A picture or font within the text: its address is kept, its bytes are no text and are left out."""
 _LONG_TITLE = 1000
 _LONGEST_FRONT = 1 << 16
 
@@ -68,12 +71,8 @@ def _block_parser() -> MarkdownIt:
     return parser
 
 
-_DATA = re.compile(r"(data:[\w.+-]+/[\w.+-]+;base64,)[A-Za-z0-9+/=_-]{200,}")
-"""A picture or font within the text: its address is kept, its bytes are no text and are left out."""
-
-
 class MarkdownReader:
-    """Headings, paragraphs, list items, code and tables with exact places in the unchanged source."""
+    """Headings, paragraphs, list items, code and tables with exact places in the text."""
 
     media_types = ("text/markdown",)
     suffixes = (".md", ".markdown", ".mdown", ".mkd")

@@ -36,8 +36,7 @@ class RecordsReader:
         """The document in ``data``; raises InputError for binary data."""
         decoded = decode(data, path)
         source = Source(data, path, media_type, decoded.encoding)
-        by_line = _scan_lines if media_type == "application/x-ndjson" else _scan
-        for scan in (_scan, by_line):
+        for scan in (_scan, _scan_lines) if media_type == "application/x-ndjson" else (_scan,):
             units = _Units(decoded.text)
             try:
                 scan(decoded.text, units)

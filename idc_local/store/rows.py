@@ -77,13 +77,8 @@ class Rows:
     def _facts(self, names: Sequence[str], column: int) -> list[str]:
         return [names[place] for place in self._documents.table[self._places[0], column].tolist()]
 
-    @cached_property
-    def chunk_ids(self) -> Sequence[str]:
-        """Id of each row's chunk."""
-        return ChunkIds(self._id_bytes)
-
     def ids_of(self, rows: IntArray) -> Sequence[str]:
-        """Ids of the chunks of ``rows``."""
+        """Ids of the chunks of ``rows``; each is written out when it is asked for."""
         return ChunkIds(self._id_bytes[rows])
 
     @cached_property

@@ -55,15 +55,14 @@ class Strings(Sequence[str]):
             return range(self._count)
         initial = start[:1]
         if initial not in self._alike:
-            first = bisect_left(range(self._count), initial, key=self._raw)
-            last = bisect_right(range(self._count), initial, first, key=lambda place: self._raw(place)[:1])
-            self._alike[initial] = range(first, last)
+            self._alike[initial] = self._run(initial, range(self._count))
         alike = self._alike[initial]
-        if len(start) == 1:
-            return alike
-        first = bisect_left(alike, start, key=self._raw)
-        last = bisect_right(alike, start, first, key=lambda place: self._raw(place)[: len(start)])
-        return alike[first:last]
+        return alike if len(start) == 1 else self._run(start, alike)
+
+    def _run(self, start: bytes, among: range) -> range:
+        first = bisect_left(among, start, key=self._raw)
+        last = bisect_right(among, start, first, key=lambda place: self._raw(place)[: len(start)])
+        return among[first:last]
 
     def framed(self, start: str, end: str, sizes: range) -> Iterator[str]:
         """Those that begin with ``start``, end with ``end``, and have one of ``sizes`` bytes of UTF-8.

@@ -71,7 +71,7 @@ def test_what_is_before_each_sentence_is_kept(tmp_path: Path) -> None:
 
 def test_chunks_are_found_by_the_beginning_of_their_id(folder: Path) -> None:
     with Snapshot.open(folder) as snapshot:
-        ids = snapshot.chunk_ids
+        ids = snapshot.ids_of(np.arange(snapshot.size))
         for row, own in enumerate(ids):
             for length in (7, 8, 63, 64):
                 assert snapshot.find(own[:length]) == row
@@ -89,8 +89,9 @@ def test_an_ambiguous_beginning_is_refused(tmp_path: Path) -> None:
             writer.put_source(make_source(indexed))
         writer.publish()
     with Snapshot.open(tmp_path) as snapshot:
-        first = max("0123456789abcdef", key=lambda digit: sum(own[0] == digit for own in snapshot.chunk_ids))
-        count = sum(own[0] == first for own in snapshot.chunk_ids)
+        ids = snapshot.ids_of(np.arange(snapshot.size))
+        first = max("0123456789abcdef", key=lambda digit: sum(own[0] == digit for own in ids))
+        count = sum(own[0] == first for own in ids)
         with pytest.raises(UsageError, match=f"{count} chunks have ids that begin with {first}"):
             snapshot.find(first)
 
