@@ -64,6 +64,11 @@ def _build_chunk(document: Document, sentences: Sentences, first: int, last: int
     )
 
 
+def heading_paths(document: Document) -> list[str]:
+    """The distinct headings that chunks of a document may have."""
+    return list(dict.fromkeys(HEADING_SEPARATOR.join(block.headings) for block in document.blocks if block.headings))
+
+
 def page_range(document: Document, start: int, end: int) -> str | None:
     """Where ``text[start:end]`` stands: one label, or the first and last of several, as in ``slide 4-6``."""
     first, last = document.page_at(start), document.page_at(max(start, end - 1))

@@ -17,22 +17,33 @@ import numpy as np
 from idc_local.catalogue import ModelFiles
 from idc_local.errors import ModelError, StoreMismatch, quote
 from idc_local.fingerprint import vector_key
+from idc_local.interaction import coded_content
 from idc_local.ports import Embedder, Progress, Tokens
 from idc_local.types import FloatArray, HalfArray
 
 SLICE = 1024
 """Texts embedded between two commits: a run that is interrupted keeps what it has done."""
 
+QUERY = "query\0"
+"""Begins the keys of queries; those of sentences begin with their language."""
+
+Encoded = tuple[FloatArray, Sequence[bytes]]
+"""Vectors, float32 [n, d], and the codes of the tokens of each text; nothing for texts that need none."""
+
 
 class VectorCache(Protocol):
-    """Keeps vectors by the key of their text."""
+    """Keeps vectors, and the codes of their tokens, by the key of their text."""
 
     def vectors(self, keys: Sequence[str]) -> Mapping[str, HalfArray]:
         """Known vectors, float16 [d], by key."""
         ...
 
-    def put_vectors(self, keys: Sequence[str], vectors: HalfArray) -> None:
-        """Keeps vectors, float16 [len(keys), d]."""
+    def codes(self, keys: Sequence[str]) -> Mapping[str, bytes]:
+        """Codes of the tokens (``tokencodes``), one after the other, of the keys whose vectors are known."""
+        ...
+
+    def put_vectors(self, keys: Sequence[str], vectors: HalfArray, codes: Sequence[bytes] = ()) -> None:
+        """Keeps vectors, float16 [len(keys), d], and the codes of each; of none where there are no codes."""
         ...
 
 
@@ -57,14 +68,47 @@ class CachedEmbedder:
         self._progress = progress
         self.embedded = 0
 
-    def encode_documents(self, texts: Sequence[str]) -> HalfArray:
-        """float16 [len(texts), d], unit rows, in the order of ``texts``."""
-        return self._encode(texts, "", lambda missing: self._load().encode_documents(missing))
+    def encode_documents(self, texts: Sequence[str], language: str) -> HalfArray:
+        """float16 [len(texts), d], unit rows, in the order of ``texts``; ``token_codes`` are made as well.
+
+        language: ISO 639-1, which words of these texts carry meaning.
+        """
+        return self._encode(texts, f"{language}\0", self._sentences(language))
+
+    def encode_sentences(self, texts: Sequence[str], language: str) -> tuple[HalfArray, list[bytes]]:
+        """``encode_documents`` and ``token_codes`` of the texts."""
+        return self.encode_documents(texts, language), self.token_codes(texts, language)
+
+    def encode_headings(self, texts: Sequence[str], language: str) -> tuple[HalfArray, list[bytes]]:
+        """The same for headings, which are not counted as sentences."""
+        before = self.embedded
+        found = self.encode_sentences(texts, language)
+        self.embedded = before
+        return found
+
+    def token_codes(self, texts: Sequence[str], language: str) -> list[bytes]:
+        """For each text the codes (``tokencodes``) of the tokens that are part of words that carry meaning."""
+        keys = [sentence_key(text, language) for text in texts]
+        known = self._cache.codes(keys)
+        missing = [text for key, text in zip(keys, texts, strict=True) if key not in known]
+        if missing:
+            self.encode_documents(missing, language)
+            known = self._cache.codes(keys)
+        return [known[key] for key in keys]
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """The same, as queries, float32: there are few of them, and they are multiplied with each other."""
-        halves = self._encode(texts, "query\0", lambda missing: self._load().encode_queries(missing))
-        return halves.astype(np.float32)
+        return self._encode(texts, QUERY, self._queries).astype(np.float32)
+
+    def _queries(self, texts: list[str]) -> Encoded:
+        return self._load().encode_queries(texts), ()
+
+    def _sentences(self, language: str) -> Callable[[list[str]], Encoded]:
+        def encode(texts: list[str]) -> Encoded:
+            vectors, tokens = self._load().encode_sentences(texts)
+            return vectors, coded_content(tokens, language)
+
+        return encode
 
     def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text; not cached."""
@@ -74,7 +118,7 @@ class CachedEmbedder:
         """The same for queries."""
         return self._load().query_tokens(texts)
 
-    def _encode(self, texts: Sequence[str], kind: str, encode: Callable[[list[str]], FloatArray]) -> HalfArray:
+    def _encode(self, texts: Sequence[str], kind: str, encode: Callable[[list[str]], Encoded]) -> HalfArray:
         result = np.zeros((len(texts), self._dimension), dtype=np.float16)
         for start in range(0, len(texts), SLICE):
             part = texts[start : start + SLICE]
@@ -86,16 +130,27 @@ class CachedEmbedder:
         return result
 
     def _known(
-        self, keys: Sequence[str], texts: Sequence[str], encode: Callable[[list[str]], FloatArray]
+        self, keys: Sequence[str], texts: Sequence[str], encode: Callable[[list[str]], Encoded]
     ) -> Mapping[str, HalfArray]:
         known = dict(self._cache.vectors(keys))
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
-            vectors = encode(list(missing.values())).astype(np.float16)
-            self._cache.put_vectors(list(missing), vectors)
+            vectors, codes = encode(list(missing.values()))
+            halves = vectors.astype(np.float16)
+            self._cache.put_vectors(list(missing), halves, codes)
             self.embedded += len(missing)
-            known.update(zip(missing, vectors, strict=True))
+            known.update(zip(missing, halves, strict=True))
         return known
+
+
+def sentence_key(text: str, language: str) -> str:
+    """The key of a sentence: the words of it that carry meaning depend on its language."""
+    return vector_key(f"{language}\0{text}")
+
+
+def query_key(text: str) -> str:
+    """The key of a query, or of an intent."""
+    return vector_key(f"{QUERY}{text}")
 
 
 def writer_fingerprint(files: ModelFiles) -> dict[str, Any]:

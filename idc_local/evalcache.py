@@ -41,6 +41,7 @@ class EvaluationCache:
             raise InputError(f"{folder}: no cache can be kept there ({error.strerror})", hint=hint) from error
         self._vectors: dict[str, HalfArray] = {}
         self._pending: dict[str, HalfArray] = {}
+        self._codes: dict[str, bytes] = {}
         self._replies: dict[str, Completion] = {}
         self._read_parts()
 
@@ -48,10 +49,15 @@ class EvaluationCache:
         """Known vectors, float16 [d], by key."""
         return {key: self._vectors[key] for key in keys if key in self._vectors}
 
-    def put_vectors(self, keys: Sequence[str], vectors: HalfArray) -> None:
-        """Keeps vectors, float16 [len(keys), d]."""
+    def codes(self, keys: Sequence[str]) -> Mapping[str, bytes]:
+        """Known codes of tokens, by key."""
+        return {key: self._codes[key] for key in keys if key in self._codes}
+
+    def put_vectors(self, keys: Sequence[str], vectors: HalfArray, codes: Sequence[bytes] = ()) -> None:
+        """Keeps vectors, float16 [len(keys), d], and the codes of their tokens."""
         fresh = dict(zip(keys, vectors, strict=True))
         self._vectors.update(fresh)
+        self._codes.update(zip(keys, codes or [b""] * len(keys), strict=True))
         self._pending.update(fresh)
         if len(self._pending) >= BATCH:
             self.flush()
@@ -77,14 +83,23 @@ class EvaluationCache:
         name = sha256_hex("".join(keys).encode())[:32]
         target = self._vector_folder / f"{name}.npz"
         partial = self._vector_folder / f"{name}.{os.getpid()}.part"
+        codes = [self._codes[key] for key in keys]
         with partial.open("wb") as out:
-            np.savez(out, keys=np.array(keys), vectors=np.stack([self._pending[key] for key in keys]))
+            np.savez(
+                out,
+                keys=np.array(keys),
+                vectors=np.stack([self._pending[key] for key in keys]),
+                codes=np.frombuffer(b"".join(codes), dtype=np.uint8),
+                sizes=np.array([len(code) for code in codes], dtype=np.int64),
+            )
         partial.replace(target)
         self._pending = {}
 
     def _read_parts(self) -> None:
         for path in sorted(self._vector_folder.glob("*.npz")):
-            self._vectors.update(_read_or_drop(path, _vector_part))
+            part = _read_or_drop(path, _vector_part)
+            self._vectors.update((key, vector) for key, (vector, _) in part.items())
+            self._codes.update((key, codes) for key, (_, codes) in part.items())
         for path in sorted(self._reply_folder.glob("*.json")):
             self._replies.update(_read_or_drop(path, _reply_part))
 
@@ -98,12 +113,16 @@ def _read_or_drop(path: Path, read: Callable[[Path], Mapping[str, T]]) -> dict[s
         return {}
 
 
-def _vector_part(path: Path) -> Mapping[str, HalfArray]:
+def _vector_part(path: Path) -> Mapping[str, tuple[HalfArray, bytes]]:
     with path.open("rb") as source, np.load(source, allow_pickle=False) as part:
-        keys, vectors = part["keys"], part["vectors"]
+        keys, vectors, codes, sizes = part["keys"], part["vectors"], part["codes"].tobytes(), part["sizes"]
         if vectors.dtype != np.float16 or vectors.ndim != 2:
             raise ValueError("not float16 rows")
-        return dict(zip(keys.tolist(), vectors, strict=True))
+        ends = np.cumsum(sizes).tolist()
+        if int(sizes.sum()) != len(codes):
+            raise ValueError("codes are missing")
+        own = [codes[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        return dict(zip(keys.tolist(), zip(vectors, own, strict=True), strict=True))
 
 
 def _reply_part(path: Path) -> Mapping[str, Completion]:

@@ -150,6 +150,7 @@ def _models(ports: PipelinePorts) -> dict[str, str]:
 class KnownVectors(MemoryCache):
     """The cache of one process, beginning with known vectors."""
 
-    def __init__(self, vectors: Mapping[str, FloatArray]) -> None:
+    def __init__(self, vectors: Mapping[str, tuple[FloatArray, bytes]]) -> None:
         super().__init__()
-        self._vectors.update((key, vector.astype(np.float16)) for key, vector in vectors.items())
+        self._vectors.update((key, vector.astype(np.float16)) for key, (vector, _) in vectors.items())
+        self._codes.update((key, codes) for key, (_, codes) in vectors.items())

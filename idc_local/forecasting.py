@@ -13,6 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from idc_local.errors import InputError
+from idc_local.indexed import IndexedDocument
 from idc_local.indexing import IndexOptions
 from idc_local.intents import question_budget
 from idc_local.pipeline import Pipeline, PipelinePorts
@@ -21,7 +22,7 @@ from idc_local.readers.archives import is_inside
 from idc_local.readers.direct import DirectReader
 from idc_local.readers.kinds import is_archive
 from idc_local.sources import Found, Plan, plan_sources, read_file
-from idc_local.types import IndexedDocument, Skip, SourceRecord
+from idc_local.types import Skip, SourceRecord
 
 SAMPLES = 2
 LARGEST_SAMPLE = 1 << 18
@@ -176,7 +177,7 @@ class _Loads:
     def embedder(self) -> None:
         """Loads the embedder."""
         began = self._ports.clock()
-        self._ports.embedder.encode_documents([FIRST_TEXT])
+        self._ports.embedder.encode_documents([FIRST_TEXT], "en")
         self.embedder_seconds = self._ports.clock() - began
 
     def _load_generator(self) -> TextGenerator:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from idc_local.language import detect_language
 from idc_local.ports import Tokens
 from idc_local.ranking import idf
 from idc_local.terms import lexical_terms
-from idc_local.types import FloatArray
+from idc_local.tokencodes import encode_tokens, token_cosines
+from idc_local.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,7 @@ class WordValues:
 
     def content(self, passage: Tokens, text: str) -> FloatArray:
         """float32 [p, d]: tokens of words that have terms, function words and punctuation left out; else all."""
-        language = self._language(text)
-        meaning = {word: bool(lexical_terms(word, language)) for word in set(passage.words)}
-        kept = np.array([meaning[word] for word in passage.words], dtype=np.bool_)
+        kept = _with_meaning(passage.words, self._language(text))
         return passage.vectors[kept] if kept.any() else passage.vectors
 
     def _language(self, text: str) -> str:
@@ -52,6 +53,44 @@ class WordValues:
             return self.languages[0]
         found = detect_language(text)
         return found if found in self.languages else ""
+
+
+def _with_meaning(words: Sequence[str], language: str) -> BoolArray:
+    """Bool [len(words)]: whether each has terms in the language, as function words and punctuation have none."""
+    meaning = {word: _has_terms(word, language) for word in set(words)}
+    return np.array([meaning[word] for word in words], dtype=np.bool_)
+
+
+@lru_cache(maxsize=200_000)
+def _has_terms(word: str, language: str) -> bool:
+    return bool(lexical_terms(word, language))
+
+
+def coded_content(texts: Sequence[Tokens], language: str) -> list[bytes]:
+    """For each text the codes (``tokencodes``) of the tokens of its words with terms, one after the other."""
+    kept = [_with_meaning(text.words, language) for text in texts]
+    vectors = [text.vectors[own] for text, own in zip(texts, kept, strict=True)]
+    if not vectors:
+        return []
+    codes = encode_tokens(np.concatenate(vectors))
+    ends = np.cumsum([len(own) for own in vectors]).tolist()
+    return [codes[start:end].tobytes() for start, end in zip([0, *ends], ends, strict=False)]
+
+
+Codes = tuple[npt.NDArray[np.uint8], IntArray]
+"""Tokens of c passages one after the other, uint8 [t, b] (``tokencodes``), and int64 [c + 1], where each begins."""
+
+
+def late_interactions(question: FloatArray, weights: FloatArray, *parts: Codes) -> FloatArray:
+    """``late_interaction`` with c passages, float32 [c], whose tokens the parts hold; NaN where there are none."""
+    nearest = np.full((len(question), len(parts[0][1]) - 1), -np.inf, dtype=np.float32)
+    for codes, offsets in parts:
+        filled = np.flatnonzero(offsets[1:] > offsets[:-1])
+        if filled.size and question.size:
+            own = np.maximum.reduceat(token_cosines(question, codes), offsets[:-1][filled], axis=1)
+            nearest[:, filled] = np.maximum(nearest[:, filled], own)
+    found = weights @ nearest / weights.sum() if question.size else np.full(nearest.shape[1], np.nan)
+    return np.where(np.isfinite(found), found, np.nan).astype(np.float32)
 
 
 def late_interaction(question: FloatArray, passage: FloatArray, weights: FloatArray) -> float:

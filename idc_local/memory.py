@@ -29,15 +29,21 @@ class MemoryCache:
 
     def __init__(self) -> None:
         self._vectors: dict[str, HalfArray] = {}
+        self._codes: dict[str, bytes] = {}
         self._intents: dict[str, Completion] = {}
 
     def vectors(self, keys: Sequence[str]) -> Mapping[str, HalfArray]:
         """Known vectors by key."""
         return {key: self._vectors[key] for key in keys if key in self._vectors}
 
-    def put_vectors(self, keys: Sequence[str], vectors: HalfArray) -> None:
-        """Keeps vectors."""
+    def codes(self, keys: Sequence[str]) -> Mapping[str, bytes]:
+        """Known codes of tokens by key."""
+        return {key: self._codes[key] for key in keys if key in self._codes}
+
+    def put_vectors(self, keys: Sequence[str], vectors: HalfArray, codes: Sequence[bytes] = ()) -> None:
+        """Keeps vectors and the codes of their tokens."""
         self._vectors.update(zip(keys, vectors, strict=True))
+        self._codes.update(zip(keys, codes or [b""] * len(keys), strict=True))
 
     def intents(self, keys: Sequence[str]) -> Mapping[str, Completion]:
         """Known replies by key."""

@@ -14,6 +14,7 @@ import numpy as np
 from idc_local.chunks import build_chunks, chunk_terms, intent_chunks, mean_vectors, sentence_terms
 from idc_local.embedding import CachedEmbedder, VectorCache
 from idc_local.fingerprint import digest, sha256_hex
+from idc_local.indexed import Headings, IndexedDocument
 from idc_local.language import detect_language
 from idc_local.ports import Progress, TextGenerator, TokenCounter
 from idc_local.prediction import IntentCache, Predicted, PredictionPorts, PredictionRequest, predict_intents
@@ -24,14 +25,13 @@ from idc_local.types import (
     Chunk,
     Document,
     HalfArray,
-    IndexedDocument,
     Limits,
     Segmentation,
     SegmentInput,
     Sentences,
 )
 
-PIPELINE_VERSION = 5
+PIPELINE_VERSION = 6
 """Raised whenever the same text and settings would give other sentences, intents, chunks or terms than before."""
 
 INTENT_MODES = ("model", "heuristic", "off")
@@ -119,6 +119,11 @@ class Pipeline:
     def index(self, document: Document, intents: str) -> IndexedDocument:
         """Everything that an index stores of the document; ``intents`` is one of INTENT_MODES."""
         cut = self.cut(document, intents, embed=True)
+
+        def token_codes(first: int, last: int) -> list[bytes]:
+            texts = sentence_texts(document, cut.sentences, slice(first, last))
+            return self._ports.embedder.token_codes(texts, cut.language)
+
         words = self._timed("terms", lambda: sentence_terms(document, cut.sentences, cut.language))
         owner = intent_chunks(cut.sentences, cut.segmentation.ranges, cut.predicted.intents)
         return IndexedDocument(
@@ -135,13 +140,24 @@ class Pipeline:
             terms=chunk_terms(cut.chunks, cut.segmentation.ranges, words, cut.language),
             sentence_terms=words,
             recipe=self.recipe(intents),
+            token_codes=token_codes,
+            headings=self._headings(cut),
+        )
+
+    def _headings(self, cut: CutDocument) -> Headings:
+        paths = list(dict.fromkeys(chunk.heading for chunk in cut.chunks if chunk.heading))
+        embedder = self._ports.embedder
+        vectors, codes = self._timed("embedding", lambda: embedder.encode_headings(paths, cut.language))
+        places = {path: place for place, path in enumerate(paths)}
+        return Headings(
+            vectors, codes, np.array([places.get(chunk.heading, -1) for chunk in cut.chunks], dtype=np.int64)
         )
 
     def cut(self, document: Document, intents: str, *, embed: bool) -> CutDocument:
         """The document's sentences, intents and chunks; without ``embed`` no model is used and there are no vectors."""
         language = detect_language(document.text)
         sentences = self._timed("sentences", lambda: self._split(document, language))
-        vectors = self._timed("embedding", lambda: self._embed(document, sentences, embed))
+        vectors = self._timed("embedding", lambda: self._embed(document, sentences, language, embed))
         predicted = self._timed("intents", lambda: self._predict(document, sentences, vectors, language, intents))
         segmentation = self._timed("segmentation", lambda: self._segment(document, sentences, vectors, predicted))
         chunks = build_chunks(document, sentences, segmentation, predicted.intents)
@@ -151,10 +167,10 @@ class Pipeline:
     def _split(self, document: Document, language: str) -> Sentences:
         return split_sentences(document, self._ports.counter, self._options.limits, language)
 
-    def _embed(self, document: Document, sentences: Sentences, embed: bool) -> HalfArray:
+    def _embed(self, document: Document, sentences: Sentences, language: str, embed: bool) -> HalfArray:
         if not embed:
             return np.zeros((len(sentences), 0), dtype=np.float16)
-        return self._ports.embedder.encode_documents(sentence_texts(document, sentences))
+        return self._ports.embedder.encode_documents(sentence_texts(document, sentences), language)
 
     def _predict(
         self, document: Document, sentences: Sentences, vectors: HalfArray, language: str, intents: str
@@ -200,9 +216,9 @@ class Pipeline:
         return result
 
 
-def sentence_texts(document: Document, sentences: Sentences) -> Sequence[str]:
-    """What is embedded of each sentence: its text without white space at the ends."""
-    bounds = zip(sentences.starts.tolist(), sentences.ends.tolist(), strict=True)
+def sentence_texts(document: Document, sentences: Sentences, part: slice = slice(None)) -> Sequence[str]:
+    """What is embedded of each sentence (of ``part`` of them): its text without white space at the ends."""
+    bounds = zip(sentences.starts[part].tolist(), sentences.ends[part].tolist(), strict=True)
     return [document.text[start:end].strip() for start, end in bounds]
 
 

@@ -61,6 +61,10 @@ class Embedder(TokenEncoder, Protocol):
         """float32 [len(texts), d], unit rows; row i belongs to texts[i] and depends on nothing else."""
         ...
 
+    def encode_sentences(self, texts: Sequence[str]) -> tuple[FloatArray, list[Tokens]]:
+        """The same, and the tokens of each text, from one pass: those of a text beyond the window too."""
+        ...
+
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """The same for queries and intents, with the model's query prompt where it has one."""
         ...

@@ -16,6 +16,8 @@ from idc_local.types import FloatArray, IntArray, Span
 LIKELY = 0.75
 SPAN_SHARE = 0.4
 """Share of the best sentence's evidence that a sentence must exceed to lengthen the answer."""
+TOKEN_BY_TOKEN = 40
+"""Candidates that are compared with the query token by token: the best by all that costs less."""
 RERANKED = 8
 """Hits that reranking weighs anew."""
 BM25_K1, BM25_B = 1.2, 0.4
@@ -29,9 +31,10 @@ class RankingWeights:
     dense, lexical: the fusion of the two normalised scores. foreign: dense for a query in a language that the embedder
     was not made for; BM25 has the rest. sentence: share of the best sentence in the dense
     score, the rest is the chunk vector's. coverage: weight of the query's terms that a sentence holds, beside its
-    cosine. intent: gain of the intent boost. neighbour: how far a chunk is drawn up by a better one next to it,
-    as a share of what it lacks. candidates: how many rows each list (chunks, intents, BM25) offers at least for
-    exact scoring.
+    cosine. intent: gain of the intent boost. tokens: share of the late interaction with the tokens of a chunk's
+    sentences and its heading, the rest is the fusion; a foreign query has none of it. neighbour: how far a chunk is
+    drawn up by a better one next to it, as a share of what it lacks. candidates: how many rows each list (chunks,
+    intents, BM25) offers at least for exact scoring.
     """
 
     dense: float = 0.6
@@ -40,6 +43,7 @@ class RankingWeights:
     sentence: float = 0.6
     coverage: float = 0.5
     intent: float = 0.0
+    tokens: float = 0.5
     neighbour: float = 0.3
     candidates: int = 100
 
@@ -131,6 +135,20 @@ def fuse(signals: Signals, weights: RankingWeights, *, foreign: bool = False) ->
     """
     dense, lexical = (weights.foreign, 1.0 - weights.foreign) if foreign else (weights.dense, weights.lexical)
     return dense * min_max(dense_score(signals, weights)) + lexical * min_max(signals.lexical)
+
+
+def weigh_tokens(fused: FloatArray, interactions: FloatArray, weights: RankingWeights) -> FloatArray:
+    """Fused scores float32 [c] with the late interactions, float32 [c], that are known, NaN where they are not.
+
+    Those are min-max normalised; one that is not known counts as the lowest. Where none is known nothing changes.
+    """
+    known = ~np.isnan(interactions)
+    if not known.any():
+        return fused
+    scaled = np.zeros_like(fused)
+    scaled[known] = min_max(interactions[known])
+    share = np.float32(weights.tokens)
+    return np.asarray((1 - share) * fused + share * scaled, dtype=np.float32)
 
 
 def lift_neighbours(fused: FloatArray, rows: IntArray, documents: IntArray, weights: RankingWeights) -> FloatArray:

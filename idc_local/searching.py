@@ -15,11 +15,12 @@ import numpy as np
 
 from idc_local.answers import answer_span, on_lines
 from idc_local.filters import Filter, parse_filter, source_passes
-from idc_local.interaction import WordValues, late_interaction
+from idc_local.interaction import WordValues, late_interaction, late_interactions
 from idc_local.ports import Progress, TokenEncoder, Tokens
 from idc_local.queries import ParsedQuery, is_foreign, parse_query, plain_words, query_vector
 from idc_local.ranking import (
     RERANKED,
+    TOKEN_BY_TOKEN,
     RankingWeights,
     Signals,
     fuse,
@@ -31,6 +32,7 @@ from idc_local.ranking import (
     sentence_evidence,
     term_coverage,
     top_k,
+    weigh_tokens,
 )
 from idc_local.spelling import Righted, is_near, put_right
 from idc_local.store import Snapshot
@@ -103,7 +105,7 @@ class Searcher:
     def __init__(
         self,
         snapshot: Snapshot,
-        encoder: QueryEncoder,
+        encoder: QueryModel,
         weights: RankingWeights,
         reranker: Reranker | None = None,
         known: Sequence[str] = (),
@@ -114,6 +116,7 @@ class Searcher:
         self._encoder = encoder
         self._weights = weights
         self._languages = sorted(set(snapshot.languages))
+        self._values = WordValues(snapshot.idf, snapshot.size, self._languages)
         self._sources = snapshot.sources()
         self._source_lines = lru_cache(maxsize=4)(snapshot.source_lines)
         # Who has searched asks next what was misspelt.
@@ -145,9 +148,12 @@ class Searcher:
         unknown = righted.unknown * float(idf(self.size, np.zeros(1, dtype=np.int64))[0])
         signals, evidence, offsets = self._signals(vector, terms, unknown, rows)
         documents = self._snapshot.documents_of(rows)
-        fused = fuse(signals, self._weights, foreign=is_foreign(query.text, self._languages, self._known))
-        fused = lift_neighbours(fused, rows, documents, self._weights)
+        foreign = is_foreign(query.text, self._languages, self._known)
+        fused = fuse(signals, self._weights, foreign=foreign)
         ids = self._snapshot.ids_of(rows)
+        near = top_k(fused, ids, 0 if foreign else TOKEN_BY_TOKEN)
+        tokens = self._token_by_token(parsed.asking, near, rows, np.diff(offsets))
+        fused = lift_neighbours(weigh_tokens(fused, tokens, self._weights), rows, documents, self._weights)
         order = top_k(fused, ids, k)
         # Told before reranking, which draws scores together.
         likely = likely_hits(fused[order])
@@ -162,7 +168,7 @@ class Searcher:
             spans, gaps = self._snapshot.sentence_spans(row), self._snapshot.sentence_gaps(row)
             span = answer_span(chunk, own, spans, gaps, likely=rank <= likely)
             span = on_lines(span, chunk, self._snapshot.media_type_of(row), partial(self._line_at, chunk.document_id))
-            explain = _explain(signals, fused, position, interactions.get(position))
+            explain = _explain(signals, tokens, fused, position, interactions.get(position))
             hits.append(self._hit(chunk, rank, explain, span))
         return hits
 
@@ -189,6 +195,21 @@ class Searcher:
         words = [word for text in texts for word in plain_words(text) if term in query_terms(word, self._languages)]
         return min(words, key=lambda word: not is_near(near, word), default=term)
 
+    def _token_by_token(self, asking: str, positions: IntArray, rows: IntArray, sentences: IntArray) -> FloatArray:
+        """Late interaction of a query's asking clauses with the chunks at ``positions`` of ``rows``, float32 [c].
+
+        NaN for the others. sentences: int64 [c], how many each of the rows has.
+        """
+        found = np.full(len(rows), np.nan, dtype=np.float32)
+        if self._weights.tokens > 0 and positions.size:
+            codes, offsets = self._snapshot.sentence_tokens(rows[positions])
+            inside = codes, offsets[np.concatenate([[0], np.cumsum(sentences[positions])])]
+            above = self._snapshot.heading_tokens(rows[positions])
+            [question] = self._encoder.query_tokens([asking])
+            weights = self._values.weights(question, asking)
+            found[positions] = late_interactions(question.vectors, weights, inside, above)
+        return found
+
     def _reranked(
         self, asking: str, fused: FloatArray, rows: IntArray, ids: Sequence[str]
     ) -> tuple[FloatArray, dict[int, float]]:
@@ -196,8 +217,7 @@ class Searcher:
         if self._reranker is None:
             return fused, {}
         first = top_k(fused, ids, RERANKED)
-        values = WordValues(self._snapshot.idf, self.size, self._languages)
-        found = self._reranker.interactions(asking, self._snapshot.chunks(rows[first].tolist()), values)
+        found = self._reranker.interactions(asking, self._snapshot.chunks(rows[first].tolist()), self._values)
         weighed = fused.copy()
         weighed[first] = rerank(fused[first], found)
         return weighed, dict(zip(first.tolist(), found.tolist(), strict=True))
@@ -297,13 +317,16 @@ def passage_text(chunk: Chunk) -> str:
     return f"{heading}{chunk.text.strip()}"
 
 
-def _explain(signals: Signals, fused: FloatArray, position: int, interaction: float | None) -> Explain:
-    intent = float(signals.intent[position])
+def _explain(
+    signals: Signals, tokens: FloatArray, fused: FloatArray, position: int, interaction: float | None
+) -> Explain:
+    intent, token = float(signals.intent[position]), float(tokens[position])
     return Explain(
         dense=round(float(signals.dense[position]), 6),
         sentence=round(float(signals.sentence[position]), 6),
         intent=None if np.isnan(intent) else round(intent, 6),
         bm25=round(float(signals.lexical[position]), 6),
+        tokens=None if np.isnan(token) else round(token, 6),
         fused=round(float(fused[position]), 6),
         late_interaction=None if interaction is None else round(interaction, 6),
     )

@@ -255,8 +255,9 @@ class AnswerSpan:
 class Explain:
     """What each signal gave to a hit: cosines (dense, sentence, intent), raw BM25, and the fused score.
 
-    ``intent`` is None for a chunk without intents. ``late_interaction``: mean cosine of the query's tokens with the
-    nearest one of the chunk, rare words counting most; None where the hit was not reranked.
+    ``intent`` is None for a chunk without intents. ``tokens``: mean cosine of the query's tokens with the nearest one
+    of the chunk's sentences and its heading, rare words counting most; None where it was not looked at.
+    ``late_interaction``: the same with the tokens of the whole passage; None where the hit was not reranked.
     """
 
     dense: float
@@ -264,6 +265,7 @@ class Explain:
     intent: float | None
     bm25: float
     fused: float
+    tokens: float | None = None
     late_interaction: float | None = None
 
 
@@ -348,33 +350,3 @@ class SourceRecord:
     reason: str = ""
     hint: str = ""
     root: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedDocument:
-    """Everything that is stored of one document: k chunks, n sentences, m intents.
-
-    sentence_vectors: float16 or float32 [n, d], chunk_vectors: float32 [k, d], intent_vectors: float32 [m, d], unit
-    rows, where sentence and intent vectors hold only values that float16 can represent.
-    ranges: int64 [k, 2], half-open sentence ranges of the chunks. intent_chunk: int64 [m], the chunk of each intent.
-    terms: for each chunk its lexical terms in order, as ``terms.lexical_terms`` gave them.
-    sentence_terms: for each sentence its own lexical terms.
-    recipe: fingerprint of everything besides the text that shaped this value (models, settings, versions).
-    intent_keys: keys in the intent cache of all windows that were asked about, so that a document can be forgotten
-        with what was generated from it.
-    """
-
-    document: Document
-    language: str
-    sentences: Sentences
-    ranges: IntArray
-    chunks: tuple[Chunk, ...]
-    intents: tuple[Intent, ...]
-    intent_chunk: IntArray
-    sentence_vectors: Vectors
-    chunk_vectors: FloatArray
-    intent_vectors: FloatArray
-    terms: tuple[tuple[str, ...], ...]
-    sentence_terms: tuple[tuple[str, ...], ...]
-    recipe: str
-    intent_keys: tuple[str, ...] = ()

@@ -46,7 +46,7 @@ def measure_seconds(bench: Bench, dataset: Dataset, peers: Sequence[str]) -> Sec
     peers get their sentences for nothing. What a peer takes the second time, with its vectors known, is not embedding.
     """
     documents = [read_document(dataset, entry) for entry in opening(dataset, TIMED_CHARS)]
-    bench.runtime.pipeline_ports(MemoryCache(), "off").embedder.encode_documents([WARM_UP])
+    bench.runtime.pipeline_ports(MemoryCache(), "off").embedder.encode_documents([WARM_UP], "en")
     found = {name: _own_seconds(bench, name, documents) for name in STRATEGIES}
     split = Pipeline(ChunkingOptions(strategy="fixed"), bench.runtime.pipeline_ports(MemoryCache(), "off"))
     cut = [split.cut(document, "off", embed=False) for document in documents]

@@ -26,7 +26,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from idc_local.fingerprint import chunk_id, document_id, sha256_hex
+from idc_local.indexed import IndexedDocument, no_headings
 from idc_local.plots import Plot, PlotLine, Point, draw_plots
+from idc_local.ports import Tokens
 from idc_local.ranking import RankingWeights
 from idc_local.searching import Searcher
 from idc_local.store import Snapshot, Writer, coding
@@ -34,13 +36,13 @@ from idc_local.store.blocks import BlockFolder, BlockWriter
 from idc_local.store.generation import FULL
 from idc_local.store.vectors import CodeFile, VectorFile, best, write_codes, write_vectors
 from idc_local.terms import lexical_terms
+from idc_local.tokencodes import code_size
 from idc_local.types import (
     Block,
     BlockKind,
     Chunk,
     Document,
     FloatArray,
-    IndexedDocument,
     IntArray,
     Intent,
     JsonValue,
@@ -90,6 +92,7 @@ class Corpus:
         starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
         vectors = self._vectors(rng, topic)
         document = _document(text, f"{number % 97:02d}/{number:06d}.txt")
+        codes = np.frombuffer(rng.bytes(len(ends) * WORDS * code_size(DIMENSION)), np.uint8).reshape(len(ends), -1)
         chunks = [
             _chunk(document, int(starts[place * SENTENCES]), int(ends[place * SENTENCES + SENTENCES - 1]))
             for place in range(CHUNKS)
@@ -110,7 +113,9 @@ class Corpus:
             intent_vectors=halved(unit(vectors[asked * SENTENCES] + noise(rng, len(asked), 0.5))),
             terms=tuple(tuple(chunk.reshape(-1).tolist()) for chunk in words),
             sentence_terms=tuple(tuple(own.tolist()) for chunk in words for own in chunk),
+            headings=no_headings(CHUNKS, DIMENSION),
             recipe="growth",
+            token_codes=lambda first, last: [codes[place].tobytes() for place in range(first, last)],
         )
 
     def chunk_vectors(self, start: int, count: int) -> FloatArray:
@@ -202,7 +207,7 @@ def _intent(chunk: Chunk, end: int) -> Intent:
 def put(writer: Writer, indexed: IndexedDocument) -> None:
     """What an indexing run does with a document once it is embedded: cached vectors, document, source."""
     keys = [hashlib.sha256(vector.tobytes()).hexdigest() for vector in indexed.sentence_vectors]
-    writer.put_vectors(keys, indexed.sentence_vectors)
+    writer.put_vectors(keys, indexed.sentence_vectors, indexed.token_codes(0, len(keys)))
     writer.put_document(indexed)
     document = indexed.document
     size, digest = document.source_bytes, document.source_sha256
@@ -278,6 +283,14 @@ class KnownQueries:
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d]; the next one in line, whatever parts a query is taken apart into."""
         return np.stack([self._vectors[text] for text in texts])
+
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The query's own vector for each of its words."""
+        return [Tokens(np.stack([self._vectors[text]] * len(text.split())), text.split()) for text in texts]
+
+    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Of no text: nothing is reranked."""
+        raise NotImplementedError
 
 
 def make_queries(corpus: Corpus, documents: int) -> dict[str, FloatArray]:

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ from idc_local.evaluation.retrieval import build_retriever
 from idc_local.netguard import seal_environment
 from idc_local.pipeline import CutDocument, PipelinePorts
 from idc_local.runtime import Runtime
-from idc_local.types import Span
+from idc_local.types import FloatArray, Span
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("idc_local", "scripts")
@@ -90,11 +91,16 @@ def peer_inputs(ports: PipelinePorts, documents: Sequence[CutDocument]) -> list[
             PeerInput(
                 text=document.document.text,
                 sentences=tuple(Span(start, end) for start, end in bounds),
-                embed=lambda texts: ports.embedder.encode_documents(texts).astype(np.float32),
+                embed=partial(_embedded, ports, document.language),
                 count=lambda text: int(ports.counter.count([text])[0]),
             )
         )
     return inputs
+
+
+def _embedded(ports: PipelinePorts, language: str, texts: Sequence[str]) -> FloatArray:
+    """float32 [len(texts), d]: vectors of sentences, or of anything else that a peer embeds."""
+    return ports.embedder.encode_documents(texts, language).astype(np.float32)
 
 
 def evaluate_peers(bench: Bench, prepared: PreparedSet, names: Sequence[str], options: EvaluationOptions) -> Results:
@@ -105,7 +111,7 @@ def evaluate_peers(bench: Bench, prepared: PreparedSet, names: Sequence[str], op
     for name in names:
         for size in options.sizes:
             spans = [PEERS[name](given, size) for given in inputs]
-            measured = evaluate_spans(prepared, spans, retrievers, bench.ports.embedder.encode_documents)
+            measured = evaluate_spans(prepared, spans, retrievers, bench.ports.embedder.encode_sentences)
             found.update({Configuration(name, size, retriever): result for retriever, result in measured.items()})
         bench.cache.flush()
     return found

@@ -50,7 +50,7 @@ def index(bench: Bench) -> Result:
     warm: list[Seconds] = []
     ports = bench.runtime.pipeline_ports(MemoryCache(), "model")
     ports.generator()
-    ports.embedder.encode_documents(["This loads the model."])
+    ports.embedder.encode_documents(["This loads the model."], "en")
     asked = 0
     for _ in range(bench.rounds):
         fresh = bench.runtime.pipeline_ports(MemoryCache(), "model")

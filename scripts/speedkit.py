@@ -25,7 +25,7 @@ import numpy as np
 from idc_local.config import load_settings
 from idc_local.memory import MemoryCache
 from idc_local.netguard import seal_environment
-from idc_local.ports import TokenCounter
+from idc_local.ports import TokenCounter, Tokens
 from idc_local.readers import read_source
 from idc_local.runtime import Runtime
 from idc_local.sentences import split_sentences
@@ -141,9 +141,23 @@ class FreeEmbedder:
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(unit.astype(np.float16).astype(np.float32), dtype=np.float32)
 
+    def encode_sentences(self, texts: Sequence[str]) -> tuple[FloatArray, list[Tokens]]:
+        """The same, and a vector of the table for each word."""
+        return self.encode_documents(texts), self.document_tokens(texts)
+
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
-        """The same."""
+        """The same as ``encode_documents``."""
         return self.encode_documents(texts)
+
+    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """A vector of the table for each word."""
+        words = [text.split() for text in texts]
+        rows = [[crc32(word.encode()) & 4095 for word in own] for own in words]
+        return [Tokens(self._table[own], found) for own, found in zip(rows, words, strict=True)]
+
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The same for queries."""
+        return self.document_tokens(texts)
 
 
 def sentence_pieces(document: Document, sentences: Sentences) -> list[str]:

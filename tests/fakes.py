@@ -41,6 +41,10 @@ class HashEmbedder:
         self.texts.extend(texts)
         return self._encode(texts)
 
+    def encode_sentences(self, texts: Sequence[str]) -> tuple[FloatArray, list[Tokens]]:
+        """The same, and the tokens of each text."""
+        return self.encode_documents(texts), self.document_tokens(texts)
+
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """The same for queries."""
         return self._encode(texts)

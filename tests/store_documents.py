@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from idc_local.fingerprint import chunk_id, document_id, sha256_hex
+from idc_local.indexed import Headings, IndexedDocument
 from idc_local.store import Snapshot
 from idc_local.types import (
     Block,
@@ -19,7 +20,6 @@ from idc_local.types import (
     Chunk,
     Document,
     FloatArray,
-    IndexedDocument,
     Intent,
     JsonValue,
     Sentences,
@@ -42,6 +42,11 @@ def vector(text: str, dimension: int = DIMENSION) -> FloatArray:
 def vectors(texts: Sequence[str], dimension: int = DIMENSION) -> FloatArray:
     """One vector a text, float32 [len(texts), dimension]."""
     return np.array([vector(text, dimension) for text in texts], dtype=np.float32).reshape(-1, dimension)
+
+
+def codes(text: str) -> bytes:
+    """A code of one byte for each word of a text, as tokens of eight values have."""
+    return bytes(hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[0] for word in text.split())
 
 
 def make_document(text: str, path: str = "a.txt", media_type: str = "text/plain") -> Document:
@@ -114,6 +119,12 @@ def make_indexed(
         terms=tuple(tuple(re.findall(r"\w+", chunk.text.casefold())) for chunk in chunks),
         sentence_terms=tuple(tuple(re.findall(r"\w+", own.casefold())) for own in sentence_texts),
         recipe=recipe,
+        token_codes=lambda first, last: [codes(own) for own in sentence_texts[first:last]],
+        headings=Headings(
+            vectors(["Head"] if chunks else []).astype(np.float16),
+            [codes("The Head")] if chunks else [],
+            np.zeros(len(chunks), dtype=np.int64),
+        ),
     )
 
 
@@ -172,6 +183,8 @@ def visible(folder: Path) -> dict[str, Any]:
             "vectors": snapshot.chunk_vectors(rows).tobytes(),
             "sentences": [part.tobytes() for part in snapshot.sentence_vectors(rows)],
             "terms": [part.tobytes() for part in snapshot.sentence_terms(rows)],
+            "tokens": [part.tobytes() for part in snapshot.sentence_tokens(rows)],
+            "heading_tokens": [part.tobytes() for part in snapshot.heading_tokens(rows)],
             "intents": [part.tobytes() for part in snapshot.intent_vectors(rows)],
             "all_intents": list(snapshot.all_intents()),
         }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 MODULES = ["Transformer", "Pooling", "Normalize"]
 BERT = {"model_type": "bert", "hidden_act": "gelu"}
+
+REMEMBERED = 4
+"""Texts of which the last layer is remembered: a query's vector and its tokens come from the same pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +120,11 @@ class BertQueryEncoder:
         self._threads = model.threads
         self._name = files.name
         self._prompts = (files.document_prompt, files.query_prompt)
+        self._last_layer = lru_cache(maxsize=REMEMBERED)(self._forward)
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows that float16 can hold."""
-        pieces = split_pieces(texts, self._prompts[1], self._shape.window, self._tokenise)
+        pieces = split_pieces(texts, self._prompts[1], self._shape.window, self._mark)
         vectors = [self._pooled(hidden) for hidden in self._hidden(pieces.ids)]
         dimension = self._tensors["embeddings.word_embeddings.weight"].shape[1]
         return merge_pieces(pieces, np.array(vectors, dtype=np.float32).reshape(-1, dimension))
@@ -139,23 +144,20 @@ class BertQueryEncoder:
     def _mark(self, texts: list[str]) -> list[Marked]:
         return marked(texts, self._tokenizer.encode_batch(texts))
 
-    def _tokenise(self, texts: list[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]
-
     def _hidden(self, every: Sequence[list[int]]) -> list[FloatArray]:
         """For each text float32 [its tokens, d], as the last layer has them."""
         # Products this small are slower on several threads, and very slow where other programs want the cores.
         with self._threads.limit(limits=1, user_api="blas"):
-            return [self._forward(ids) for ids in every]
+            return [self._last_layer(tuple(ids)) for ids in every]
 
     def _pooled(self, hidden: FloatArray) -> FloatArray:
         """float32 [d], unit length."""
         pooled = hidden[0] if self._shape.first_token else hidden.mean(axis=0)
         return np.asarray(pooled / np.linalg.norm(pooled), dtype=np.float32)
 
-    def _forward(self, ids: list[int]) -> FloatArray:
-        """float32 [tokens, d]. ids: token ids with special tokens."""
-        words = self._tensors["embeddings.word_embeddings.weight"]
+    def _forward(self, given: tuple[int, ...]) -> FloatArray:
+        """float32 [tokens, d]. given: token ids with special tokens."""
+        words, ids = self._tensors["embeddings.word_embeddings.weight"], list(given)
         if max(ids) >= len(words):
             raise beyond_weights(self._name)
         embedded = (

@@ -16,9 +16,6 @@ from idc_local.errors import ModelError
 from idc_local.ports import Tokens
 from idc_local.types import FloatArray, IntArray
 
-Tokenise = Callable[[list[str]], list[list[int]]]
-"""Token ids of texts, special tokens included, never truncated."""
-
 NOISE = 1e-6
 
 
@@ -31,36 +28,54 @@ def beyond_weights(name: str) -> ModelError:
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
-    """Distinct texts as token ids that fit a window.
+class Marked:
+    """Token ids of a text, special ones included, and the word that each is part of: empty for those."""
 
-    rows: int64 [texts given], the distinct text of each. owners: int64 [len(ids)], the distinct text of each piece.
+    ids: list[int]
+    words: list[str]
+
+
+Mark = Callable[[list[str]], list[Marked]]
+"""Token ids of texts with their words, never truncated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Distinct texts as tokens that fit a window.
+
+    rows: int64 [texts given], the distinct text of each. owners: int64 [len(marked)], the distinct text of each piece;
+    the pieces of a text are in its order.
     """
 
-    ids: list[list[int]]
+    marked: list[Marked]
     owners: IntArray
     rows: IntArray
     distinct: int
 
+    @property
+    def ids(self) -> list[list[int]]:
+        """Token ids of each piece."""
+        return [one.ids for one in self.marked]
 
-def split_pieces(texts: Sequence[str], prompt: str, window: int, tokenise: Tokenise) -> Pieces:
-    """Token ids of each distinct text; one that is longer than the window is halved at white space until all fit."""
+
+def split_pieces(texts: Sequence[str], prompt: str, window: int, mark: Mark) -> Pieces:
+    """Tokens of each distinct text; one that is longer than the window is halved at white space until all fit."""
     places: dict[str, int] = {}
     rows = np.array([places.setdefault(encodable(text), len(places)) for text in texts], dtype=np.int64)
-    found: list[list[int]] = []
-    owners: list[int] = []
-    pending = [(owner, text) for text, owner in places.items()]
+    found: list[tuple[int, int, Marked]] = []
+    pending = [(owner, 0, text) for text, owner in places.items()]
     while pending:
-        again: list[tuple[int, str]] = []
-        for (owner, text), ids in zip(pending, tokenise([prompt + text for _, text in pending]), strict=True):
-            if len(ids) > window and len(text) > 1:
+        again: list[tuple[int, int, str]] = []
+        for (owner, start, text), one in zip(pending, mark([prompt + text for *_, text in pending]), strict=True):
+            if len(one.ids) > window and len(text) > 1:
                 middle = _middle(text)
-                again += [(owner, text[:middle]), (owner, text[middle:])]
+                again += [(owner, start, text[:middle]), (owner, start + middle, text[middle:])]
             else:
-                found.append(ids[:window])
-                owners.append(owner)
+                found.append((owner, start, Marked(one.ids[:window], one.words[:window])))
         pending = again
-    return Pieces(found, np.array(owners, dtype=np.int64), rows, len(places))
+    found.sort(key=lambda piece: piece[:2])
+    owners = np.array([owner for owner, *_ in found], dtype=np.int64)
+    return Pieces([one for *_, one in found], owners, rows, len(places))
 
 
 def _middle(text: str) -> int:
@@ -81,18 +96,6 @@ def merge_pieces(pieces: Pieces, vectors: FloatArray) -> FloatArray:
     norms = np.linalg.norm(merged, axis=1, keepdims=True)
     unit = merged / np.maximum(norms, NOISE)
     return np.asarray(unit.astype(np.float16).astype(np.float32)[pieces.rows], dtype=np.float32)
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """Token ids of a text, special ones included, and the word that each is part of: empty for those."""
-
-    ids: list[int]
-    words: list[str]
-
-
-Mark = Callable[[list[str]], list[Marked]]
-"""Token ids of texts with their words, never truncated."""
 
 
 def token_words(text: str, owners: Sequence[int | None], offsets: Sequence[tuple[int, int]]) -> list[str]:
@@ -136,3 +139,17 @@ def own_tokens(texts: Sequence[Marked], hidden: Sequence[FloatArray], prompt: st
         unit = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), NOISE)
         found.append(Tokens(np.asarray(unit, dtype=np.float32), [given.words[place] for place in places.tolist()]))
     return found
+
+
+def merge_tokens(pieces: Pieces, tokens: Sequence[Tokens]) -> list[Tokens]:
+    """The tokens of each text given, those of its pieces one after the other. tokens: of each piece."""
+    own: list[list[Tokens]] = [[] for _ in range(pieces.distinct)]
+    for owner, found in zip(pieces.owners.tolist(), tokens, strict=True):
+        own[owner].append(found)
+    merged = [
+        parts[0]
+        if len(parts) == 1
+        else Tokens(np.concatenate([part.vectors for part in parts]), [word for part in parts for word in part.words])
+        for parts in own
+    ]
+    return [merged[row] for row in pieces.rows.tolist()]

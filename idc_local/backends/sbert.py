@@ -27,6 +27,7 @@ from idc_local.backends.pieces import (
     cut_to_window,
     marked,
     merge_pieces,
+    merge_tokens,
     own_tokens,
     split_pieces,
 )
@@ -131,13 +132,30 @@ class SentenceEmbedder:
         self._window = int(model.max_seq_length or files.context or 512)
         self._name = files.name
         self.fingerprint = files.fingerprint
-        self.dimension = files.dimension or int(self._pooled(self._tokenise(["a"]), bfloat16=False).shape[1])
+        self.dimension = files.dimension or int(self._pooled([self._mark(["a"])[0].ids], bfloat16=False).shape[1])
 
     def encode_documents(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows that float16 can hold; row i depends on texts[i] alone."""
         vectors = self._encode(texts, self._prompts[0], bfloat16=self._bfloat16)
         return_memory()
         return vectors
+
+    def encode_sentences(self, texts: Sequence[str]) -> tuple[FloatArray, list[Tokens]]:
+        """The same, and the tokens of each text, from one pass."""
+        pieces = split_pieces(texts, self._prompts[0], self._window, self._mark)
+        vectors = np.empty((len(pieces.marked), self.dimension), dtype=np.float32)
+        hidden: dict[int, FloatArray] = {}
+        ids = pieces.ids
+
+        def fill(batch: IntArray) -> None:
+            output = self._forward([ids[place] for place in batch], bfloat16=self._bfloat16)
+            vectors[batch] = _vectors_in(output)
+            hidden.update(zip(batch.tolist(), _hidden_in(output), strict=True))
+
+        self._in_batches(ids, fill)
+        tokens = own_tokens(pieces.marked, [hidden[place] for place in range(len(ids))], self._prompts[0], self._mark)
+        return_memory()
+        return merge_pieces(pieces, vectors), merge_tokens(pieces, tokens)
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """The same with the model's query prompt, always in float32."""
@@ -152,13 +170,14 @@ class SentenceEmbedder:
         return self._tokens(texts, self._prompts[1])
 
     def _encode(self, texts: Sequence[str], prompt: str, *, bfloat16: bool) -> FloatArray:
-        pieces = split_pieces(texts, prompt, self._window, self._tokenise)
-        vectors = np.empty((len(pieces.ids), self.dimension), dtype=np.float32)
+        pieces = split_pieces(texts, prompt, self._window, self._mark)
+        ids = pieces.ids
+        vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
 
         def fill(batch: IntArray) -> None:
-            vectors[batch] = self._pooled([pieces.ids[place] for place in batch], bfloat16=bfloat16)
+            vectors[batch] = self._pooled([ids[place] for place in batch], bfloat16=bfloat16)
 
-        self._in_batches(pieces.ids, fill)
+        self._in_batches(ids, fill)
         return merge_pieces(pieces, vectors)
 
     def _tokens(self, texts: Sequence[str], prompt: str) -> list[Tokens]:
@@ -167,7 +186,8 @@ class SentenceEmbedder:
         hidden: dict[int, FloatArray] = {}
 
         def fill(batch: IntArray) -> None:
-            hidden.update(zip(batch.tolist(), self._hidden([ids[place] for place in batch]), strict=True))
+            output = self._forward([ids[place] for place in batch], bfloat16=False)
+            hidden.update(zip(batch.tolist(), _hidden_in(output), strict=True))
 
         self._in_batches(ids, fill)
         return own_tokens(cut, [hidden[place] for place in range(len(ids))], prompt, self._mark)
@@ -178,10 +198,6 @@ class SentenceEmbedder:
             for _ in workers.map(work, batches):
                 pass
 
-    def _tokenise(self, texts: list[str]) -> list[list[int]]:
-        encoded: Any = self._model.tokenizer(texts, truncation=False, padding=False, verbose=False)
-        return list(encoded["input_ids"])
-
     def _mark(self, texts: list[str]) -> list[Marked]:
         encoded: Any = self._model.tokenizer(texts, truncation=False, padding=False, verbose=False)
         if not encoded.is_fast:
@@ -191,14 +207,7 @@ class SentenceEmbedder:
 
     def _pooled(self, ids: list[list[int]], *, bfloat16: bool) -> FloatArray:
         """float32 [len(ids), d] as the model gives them."""
-        vectors = self._forward(ids, bfloat16=bfloat16)["sentence_embedding"]
-        return np.asarray(vectors.float().numpy(), dtype=np.float32)
-
-    def _hidden(self, ids: list[list[int]]) -> list[FloatArray]:
-        """For each row float32 [its tokens, d], as the last layer has them."""
-        output = self._forward(ids, bfloat16=False)
-        rows = zip(output["token_embeddings"].float().numpy(), output["attention_mask"].numpy() > 0, strict=True)
-        return [np.asarray(vectors[given], dtype=np.float32) for vectors, given in rows]
+        return _vectors_in(self._forward(ids, bfloat16=bfloat16))
 
     def _forward(self, ids: list[list[int]], *, bfloat16: bool) -> Any:  # noqa: ANN401  (tensors by name)
         """What the model makes of rows of tokens, each padded to the same multiple of ``STEP``."""
@@ -214,6 +223,17 @@ class SentenceEmbedder:
                 return self._model(dict(padded))
         except IndexError as error:
             raise beyond_weights(self._name) from error
+
+
+def _vectors_in(output: Any) -> FloatArray:  # noqa: ANN401  (tensors by name)
+    """float32 [rows, d]: the vectors of a model's output."""
+    return np.asarray(output["sentence_embedding"].float().numpy(), dtype=np.float32)
+
+
+def _hidden_in(output: Any) -> list[FloatArray]:  # noqa: ANN401  (tensors by name)
+    """For each row of a model's output float32 [its tokens, d], as the last layer has them."""
+    rows = zip(output["token_embeddings"].float().numpy(), output["attention_mask"].numpy() > 0, strict=True)
+    return [np.asarray(vectors[given], dtype=np.float32) for vectors, given in rows]
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[IntArray]:

@@ -26,7 +26,8 @@ SIGNALS = {
     "intent": "nearest predicted question; does not count",
     "bm25": "words that both have, rare ones more",
     "fused": "all of it, scaled over this search",
-    "late_interaction": "nearness word by word, from --rerank",
+    "tokens": "nearness word by word",
+    "late_interaction": "the same in the whole passage, from --rerank",
 }
 """What each signal is, short enough for a screen of 80 columns."""
 QUESTIONS_SHOWN = 3
@@ -105,6 +106,8 @@ def explain_lines(hit: Hit, screen: Screen) -> Iterator[str]:
         "bm25": values.bm25,
         "fused": values.fused,
     }
+    if values.tokens is not None:
+        signals["tokens"] = values.tokens
     if values.late_interaction is not None:
         signals["late_interaction"] = values.late_interaction
     width = max(10, *map(len, signals))

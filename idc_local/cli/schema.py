@@ -87,6 +87,7 @@ def hit_item(hit: Hit) -> dict[str, Any]:
             "intent": None if explain.intent is None else number(explain.intent),
             "bm25": number(explain.bm25),
             "fused": number(explain.fused),
+            **({} if explain.tokens is None else {"tokens": number(explain.tokens)}),
             **({} if explain.late_interaction is None else {"late_interaction": number(explain.late_interaction)}),
         },
         "source_sha256": hit.source_sha256,

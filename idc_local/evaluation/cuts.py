@@ -15,7 +15,7 @@ import numpy as np
 from idc_local.answers import sentence_gaps
 from idc_local.chunks import build_chunks, context_terms, intent_chunks, mean_vectors, unit_rows
 from idc_local.errors import InputError
-from idc_local.evaluation.prepare import PreparedSet
+from idc_local.evaluation.prepare import PreparedSet, joined_codes
 from idc_local.evaluation.retrieval import Asked, ChunkIndex
 from idc_local.evaluation.scoring import Passages
 from idc_local.fingerprint import chunk_id
@@ -25,7 +25,8 @@ from idc_local.strategies import run_strategy
 from idc_local.terms import lexical_terms
 from idc_local.types import Chunk, FloatArray, IntArray, Limits, Segmentation, SegmentInput, Span, Vectors
 
-EmbedTexts = Callable[[Sequence[str]], Vectors]
+EmbedTexts = Callable[[Sequence[str], str], tuple[Vectors, Sequence[bytes]]]
+"""Vectors of texts in a language, and the codes of their tokens, as of sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,8 @@ def index_spans(
         _span_part(prepared, place, [span for span in own if _visible(prepared, place, span)], extra)
         for place, own in enumerate(spans)
     ]
-    vectors = extra.vectors()
-    asked = replace(prepared.asked, pieces=_more_cosines(prepared.asked, vectors))
+    vectors, codes = extra.embedded()
+    asked = _with_more(prepared.asked, vectors, codes)
     table = np.concatenate([*(document.vectors for document in prepared.documents), vectors])
     filled = [replace(part, vectors=_means(table, part.pieces)) for part in parts]
     compared = replace(prepared, asked=asked, sentence_terms=(*prepared.sentence_terms, *extra.terms))
@@ -102,21 +103,27 @@ class _Extra:
         self._first = int(prepared.sentence_base[-1])
         self._embed = embed
         self._dimension = prepared.asked.vectors.shape[1]
-        self._rows: dict[str, int] = {}
+        self._rows: dict[tuple[str, str], int] = {}
         self.terms: list[tuple[str, ...]] = []
 
     def row(self, text: str, language: str) -> int:
         """Row of a part."""
-        if text not in self._rows:
-            self._rows[text] = self._first + len(self._rows)
+        if (text, language) not in self._rows:
+            self._rows[text, language] = self._first + len(self._rows)
             self.terms.append(tuple(lexical_terms(text, language)))
-        return self._rows[text]
+        return self._rows[text, language]
 
-    def vectors(self) -> FloatArray:
-        """float32 [parts, d], in the order of their rows."""
-        if not self._rows:
-            return np.zeros((0, self._dimension), dtype=np.float32)
-        return self._embed(list(self._rows)).astype(np.float32)
+    def embedded(self) -> tuple[FloatArray, list[bytes]]:
+        """float32 [parts, d], in the order of their rows, and the codes of the tokens of each."""
+        vectors = np.zeros((len(self._rows), self._dimension), dtype=np.float32)
+        codes = [b""] * len(self._rows)
+        for language in dict.fromkeys(language for _, language in self._rows):
+            texts = {text: row - self._first for (text, own), row in self._rows.items() if own == language}
+            places = list(texts.values())
+            vectors[places], found = self._embed(list(texts), language)
+            for place, code in zip(places, found, strict=True):
+                codes[place] = code
+        return vectors, codes
 
 
 def _visible(prepared: PreparedSet, place: int, span: Span) -> bool:
@@ -190,9 +197,15 @@ def _owners(document: CutDocument, spans: Sequence[Span]) -> IntArray:
     return np.fromiter(held, dtype=np.int64, count=len(starts))
 
 
-def _more_cosines(asked: Asked, vectors: FloatArray) -> FloatArray:
-    cosines: FloatArray = np.concatenate([asked.pieces, asked.vectors @ vectors.T], axis=1)
-    return cosines
+def _with_more(asked: Asked, vectors: FloatArray, codes: Sequence[bytes]) -> Asked:
+    """The questions, compared with more parts: float32 [parts, d], and the codes of the tokens of each."""
+    more, offsets = joined_codes(codes, vectors.shape[1])
+    return replace(
+        asked,
+        pieces=np.concatenate([asked.pieces, asked.vectors @ vectors.T], axis=1),
+        codes=np.concatenate([asked.codes, more]),
+        code_offsets=np.concatenate([asked.code_offsets, asked.code_offsets[-1] + offsets[1:]]),
+    )
 
 
 def _means(table: FloatArray, pieces: Sequence[IntArray]) -> FloatArray:
@@ -217,6 +230,12 @@ def _joined(prepared: PreparedSet, parts: Sequence[_Part]) -> ChunkIndex:
     gaps[: prepared.sentence_base[-1]] = np.concatenate(
         [sentence_gaps(document.sentences) for document in prepared.documents]
     )
+    headings = [
+        codes.get(chunk.heading, b"")
+        for codes, part in zip(prepared.heading_codes, parts, strict=True)
+        for chunk in part.chunks
+    ]
+    heading_codes, heading_offsets = joined_codes(headings, prepared.asked.vectors.shape[1])
     return ChunkIndex(
         chunks=chunks,
         passages=_passages(prepared, parts),
@@ -227,6 +246,8 @@ def _joined(prepared: PreparedSet, parts: Sequence[_Part]) -> ChunkIndex:
         piece_offsets=np.concatenate([[0], np.cumsum([rows.size for rows in pieces])]).astype(np.int64),
         piece_spans=np.concatenate([part.spans for part in parts]),
         piece_gaps=gaps[np.concatenate(pieces)],
+        heading_codes=heading_codes,
+        heading_offsets=heading_offsets,
         intent_rows=intent_rows,
         intent_offsets=intent_offsets,
     )

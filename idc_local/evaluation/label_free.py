@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from idc_local.datasets import Dataset, QaDocument, QaQuestion
-from idc_local.embedding import CachedEmbedder
+from idc_local.embedding import CachedEmbedder, query_key, sentence_key
 from idc_local.errors import InputError
 from idc_local.evaluation.intents import placed_intents
 from idc_local.evaluation.prepare import Cut, PreparedSet, assemble
 from idc_local.evaluation.scoring import BUDGETS
-from idc_local.fingerprint import vector_key
 from idc_local.pipeline import CutDocument
 from idc_local.store import Snapshot
-from idc_local.types import Chunk, Document, FloatArray, Intent, Span
+from idc_local.types import Document, FloatArray, Intent, Span
 
 MAX_CHUNKS = 4000
 """Chunks of the index, in whole documents, that are looked at; a larger index is sampled."""
@@ -39,10 +39,10 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What was read of an index: documents by path, and vectors by the key of their text."""
+    """What was read of an index: documents by path, and by key the vectors of texts and the codes of their tokens."""
 
     documents: tuple[StoredDocument, ...]
-    vectors: Mapping[str, FloatArray]
+    vectors: Mapping[str, tuple[FloatArray, bytes]]
     of_documents: int
 
 
@@ -56,7 +56,7 @@ def read_corpus(snapshot: Snapshot, seed: int) -> Corpus:
     for row, path in enumerate(snapshot.paths):
         rows_by_path.setdefault(path, []).append(row)
     chosen = _sample(rows_by_path, seed)
-    vectors: dict[str, FloatArray] = {}
+    vectors: dict[str, tuple[FloatArray, bytes]] = {}
     documents = tuple(_read_document(snapshot, path, rows_by_path[path], vectors) for path in chosen)
     if not documents:
         raise InputError("the index is empty, nothing to evaluate", hint="idc-local index PATH")
@@ -82,26 +82,23 @@ def _sample(rows_by_path: Mapping[str, Sequence[int]], seed: int) -> list[str]:
 
 
 def _read_document(
-    snapshot: Snapshot, path: str, rows: Sequence[int], vectors: dict[str, FloatArray]
+    snapshot: Snapshot, path: str, rows: Sequence[int], vectors: dict[str, tuple[FloatArray, bytes]]
 ) -> StoredDocument:
     places = np.array(rows, dtype=np.int64)
     chunks = snapshot.chunks(list(rows))
     sentences, bounds = snapshot.sentence_vectors(places)
+    codes, ends = snapshot.sentence_tokens(places)
+    parts = [codes[start:end].tobytes() for start, end in pairwise(ends.tolist())]
     for chunk, row, first in zip(chunks, rows, bounds.tolist(), strict=False):
-        _keep_sentences(snapshot, chunk, row, sentences[first:], vectors)
+        own = zip(sentences[first:], parts[first:], strict=True)
+        for (start, end), kept in zip(snapshot.sentence_spans(row).tolist(), own, strict=False):
+            text = chunk.text[start - chunk.start : end - chunk.start].strip()
+            vectors[sentence_key(text, snapshot.languages[row])] = kept
     intents = [intent for chunk in chunks for intent in chunk.intents]
     asked, _ = snapshot.intent_vectors(places)
     for intent, vector in zip(intents, asked, strict=True):
-        vectors[vector_key(f"query\0{intent.text}")] = vector
+        vectors[query_key(intent.text)] = (vector, b"")
     return StoredDocument(chunks[0].document_id, path, tuple(intents), asked)
-
-
-def _keep_sentences(
-    snapshot: Snapshot, chunk: Chunk, row: int, rows: FloatArray, vectors: dict[str, FloatArray]
-) -> None:
-    for (start, end), vector in zip(snapshot.sentence_spans(row).tolist(), rows, strict=False):
-        text = chunk.text[start - chunk.start : end - chunk.start].strip()
-        vectors[vector_key(text)] = vector
 
 
 def prepare_corpus(

@@ -6,21 +6,23 @@ computed here once: vectors of sentences, questions and intents, and all their c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
-from idc_local.chunks import sentence_terms
+from idc_local.chunks import heading_paths, sentence_terms
 from idc_local.datasets import Dataset, QaDocument, QaQuestion
 from idc_local.embedding import CachedEmbedder
 from idc_local.errors import InputError
 from idc_local.evaluation.intents import questions_as_intents, shuffled_intents
 from idc_local.evaluation.retrieval import Asked
 from idc_local.evaluation.scoring import BUDGETS, Gold, Ink, gold_at
-from idc_local.pipeline import CutDocument
+from idc_local.pipeline import CutDocument, sentence_texts
 from idc_local.queries import ParsedQuery, is_foreign, merged_vector, parse_query
 from idc_local.readers import read_source
+from idc_local.tokencodes import code_size
 from idc_local.types import Document, FloatArray, IntArray, Vectors
 
 INTENT_MODES = ("model", "heuristic", "off", "shuffled", "gold-half")
@@ -37,7 +39,8 @@ class PreparedSet:
 
     documents: in the order of the set; their own segmentation and chunks are of no interest. sentence_base,
     intent_base: int64 [documents + 1], where each document's rows begin in ``asked.pieces`` and ``asked.intents``.
-    sentence_terms: lexical terms of every sentence, in the order of ``asked.pieces``.
+    sentence_terms: lexical terms of every sentence, in the order of ``asked.pieces``. heading_codes: for each document
+    the codes of the tokens of its heading paths.
     gold: one for each question of ``asked``. headline: the metric that sums the set up.
     """
 
@@ -47,6 +50,7 @@ class PreparedSet:
     sentence_base: IntArray
     intent_base: IntArray
     sentence_terms: tuple[tuple[str, ...], ...]
+    heading_codes: tuple[Mapping[str, bytes], ...]
     asked: Asked
     gold: tuple[Gold, ...]
     headline: str
@@ -147,23 +151,7 @@ def assemble(
         )
         for question in dataset.questions
     )
-    languages = sorted({document.language for document in documents})
-    parsed = [parse_query(question.text, languages) for question in dataset.questions]
-    vectors = query_vectors(parsed, embedder)
-    alone = dataset.scope == "document"
-    asked = Asked(
-        vectors=vectors,
-        whole=embedder.encode_queries([question.text for question in dataset.questions]),
-        terms=tuple(query.terms for query in parsed),
-        words=tuple(query.words for query in parsed),
-        scope=np.array([entry.document if alone else -1 for entry in gold], dtype=np.int64),
-        pieces=_cosines(vectors, [document.vectors for document in documents]),
-        intents=_cosines(vectors, [document.predicted.vectors for document in documents]),
-        foreign=tuple(is_foreign(question.text, languages, embedder.languages) for question in dataset.questions),
-        asking=tuple(query.asking for query in parsed),
-        tokens=embedder,
-        languages=tuple(languages),
-    )
+    asked = _ask(dataset, documents, embedder, np.array([entry.document for entry in gold], dtype=np.int64))
     return PreparedSet(
         dataset=dataset,
         documents=documents,
@@ -173,12 +161,61 @@ def assemble(
             for document in documents
             for terms in sentence_terms(document.document, document.sentences, document.language)
         ),
+        heading_codes=tuple(_heading_codes(document, embedder) for document in documents),
         sentence_base=_bases([len(document.sentences) for document in documents]),
         intent_base=_bases([document.predicted.vectors.shape[0] for document in documents]),
         asked=asked,
         gold=gold,
         headline=headline,
     )
+
+
+def _ask(
+    dataset: Dataset, documents: Sequence[CutDocument], embedder: CachedEmbedder, question_documents: IntArray
+) -> Asked:
+    """The questions, embedded and compared; question_documents: int64 [questions]."""
+    languages = sorted({document.language for document in documents})
+    parsed = [parse_query(question.text, languages) for question in dataset.questions]
+    vectors = query_vectors(parsed, embedder)
+    codes, code_offsets = _token_codes(documents, embedder, vectors.shape[1])
+    return Asked(
+        vectors=vectors,
+        whole=embedder.encode_queries([question.text for question in dataset.questions]),
+        terms=tuple(query.terms for query in parsed),
+        words=tuple(query.words for query in parsed),
+        scope=question_documents if dataset.scope == "document" else np.full_like(question_documents, -1),
+        pieces=_cosines(vectors, [document.vectors for document in documents]),
+        intents=_cosines(vectors, [document.predicted.vectors for document in documents]),
+        foreign=tuple(is_foreign(question.text, languages, embedder.languages) for question in dataset.questions),
+        asking=tuple(query.asking for query in parsed),
+        encoder=embedder,
+        tokens=tuple(embedder.query_tokens([query.asking for query in parsed])),
+        codes=codes,
+        code_offsets=code_offsets,
+        languages=tuple(languages),
+    )
+
+
+def _token_codes(
+    documents: Sequence[CutDocument], embedder: CachedEmbedder, dimension: int
+) -> tuple[npt.NDArray[np.uint8], IntArray]:
+    """``joined_codes`` of all sentences."""
+    codes: list[bytes] = []
+    for document in documents:
+        codes += embedder.token_codes(sentence_texts(document.document, document.sentences), document.language)
+    return joined_codes(codes, dimension)
+
+
+def _heading_codes(document: CutDocument, embedder: CachedEmbedder) -> Mapping[str, bytes]:
+    paths = heading_paths(document.document)
+    return dict(zip(paths, embedder.encode_headings(paths, document.language)[1], strict=True))
+
+
+def joined_codes(codes: Sequence[bytes], dimension: int) -> tuple[npt.NDArray[np.uint8], IntArray]:
+    """Codes of the tokens of texts one after the other, uint8 [t, b], and int64 [texts + 1] where each begins."""
+    width = code_size(dimension)
+    offsets = np.concatenate([[0], np.cumsum([len(code) // width for code in codes])]).astype(np.int64)
+    return np.frombuffer(b"".join(codes), dtype=np.uint8).reshape(-1, width), offsets
 
 
 def query_vectors(parsed: Sequence[ParsedQuery], embedder: CachedEmbedder) -> FloatArray:

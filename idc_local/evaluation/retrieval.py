@@ -17,13 +17,14 @@ import numpy.typing as npt
 
 from idc_local.answers import answer_span
 from idc_local.evaluation.scoring import DEPTH, Passages, Ranking
-from idc_local.interaction import WordValues
+from idc_local.interaction import WordValues, late_interactions
 from idc_local.memory import Silent
 from idc_local.ports import TokenEncoder, Tokens
 from idc_local.ranking import (
     BM25_B,
     BM25_K1,
     RERANKED,
+    TOKEN_BY_TOKEN,
     RankingWeights,
     Signals,
     fuse,
@@ -33,9 +34,11 @@ from idc_local.ranking import (
     rerank,
     segment_max,
     sentence_evidence,
+    weigh_tokens,
 )
 from idc_local.searching import Reranker
 from idc_local.spelling import KnownTerms, put_right
+from idc_local.store.codec import expand
 from idc_local.types import BoolArray, Chunk, FloatArray, IntArray
 
 PAPER_K1, PAPER_B = 1.5, 0.75
@@ -70,7 +73,7 @@ def build_retriever(name: str, default: RankingWeights) -> Retriever:
     ``paper`` is 0.6 · chunk vector + 0.4 · BM25 (arXiv 2602.14784, section 3.5), each min-max normalised over the
     union of the candidates.
     """
-    plain = replace(default, dense=0.6, lexical=0.4, sentence=0.0, intent=0.0, neighbour=0.0)
+    plain = replace(default, dense=0.6, lexical=0.4, sentence=0.0, intent=0.0, tokens=0.0, neighbour=0.0)
     return {
         "paper": Retriever(name, plain, plain=True),
         "default": Retriever(name, default),
@@ -88,8 +91,9 @@ class Asked:
     terms: the lexical terms of each with their weights; words: those of its words that may be misspelt. scope: int64
     [q], the document that a question is asked of, -1 for the whole set. pieces: float32 [q, p], cosines with all
     sentences of the set. intents: float32 [q, m], cosines with all intents of the set. foreign: whether each is in a
-    language that the embedder was not made for. asking: what each is reranked by; tokens: what it is reranked with.
-    languages: those of the set.
+    language that the embedder was not made for. asking: what each is reranked by; encoder: what it is reranked with.
+    tokens: those of ``asking``. codes: uint8 [t, b], the tokens of all sentences (``tokencodes``); code_offsets: int64
+    [p + 1], where those of each begin. languages: those of the set.
     """
 
     vectors: FloatArray
@@ -101,7 +105,10 @@ class Asked:
     intents: FloatArray
     foreign: tuple[bool, ...]
     asking: tuple[str, ...]
-    tokens: TokenEncoder
+    encoder: TokenEncoder
+    tokens: tuple[Tokens, ...]
+    codes: npt.NDArray[np.uint8]
+    code_offsets: IntArray
     languages: tuple[str, ...]
 
 
@@ -112,7 +119,8 @@ class ChunkIndex:
     vectors: float32 [k, d], unit rows. terms: the lexical terms of each chunk. piece_rows: int64 [s], the columns of
     ``Asked.pieces`` that make up the chunks, chunk after chunk; piece_offsets: int64 [k + 1] into them; piece_spans:
     int64 [s, 2], their code points; piece_gaps: int64 [s], what is before each (``answers.sentence_gaps``);
-    piece_terms: the lexical terms of each. intent_rows, intent_offsets: the same for ``Asked.intents``.
+    piece_terms: the lexical terms of each. heading_codes: uint8 [t, b], the tokens of the chunks' headings;
+    heading_offsets: int64 [k + 1] into them. intent_rows, intent_offsets: the same for ``Asked.intents``.
     """
 
     chunks: tuple[Chunk, ...]
@@ -124,6 +132,8 @@ class ChunkIndex:
     piece_spans: IntArray
     piece_gaps: IntArray
     piece_terms: tuple[tuple[str, ...], ...]
+    heading_codes: npt.NDArray[np.uint8]
+    heading_offsets: IntArray
     intent_rows: IntArray
     intent_offsets: IntArray
 
@@ -227,7 +237,7 @@ def rank_all(
     asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever, depth: int = DEPTH
 ) -> list[Ranking]:
     """The ranking of each question over its candidates, with the best spans of the first ``depth`` chunks."""
-    asked = replace(asked, tokens=_Remembering(asked.tokens))
+    asked = replace(asked, encoder=_Remembering(asked.encoder))
     values = WordValues(scores.known.idf, len(index.chunks), asked.languages)
     ranked = []
     for question in range(len(asked.terms)):
@@ -251,17 +261,41 @@ def _rank(
         intent=scores.intent[question, rows],
         lexical=lexical[rows],
     )
-    own = fuse(signals, retriever.weights, foreign=asked.foreign[question] and retriever.heeds_language)
+    foreign = asked.foreign[question] and retriever.heeds_language
+    own = fuse(signals, retriever.weights, foreign=foreign)
+    if retriever.weights.tokens > 0 and not foreign:
+        near = _order(own, scores.id_rank[rows])[:TOKEN_BY_TOKEN]
+        own = weigh_tokens(own, _token_by_token(question, asked, index, rows, near, values), retriever.weights)
     lifted = lift_neighbours(own, rows, index.passages.document[rows], retriever.weights)
     order = _order(lifted, scores.id_rank[rows])
     likely = likely_hits(np.round(lifted[order].astype(np.float64), 6).astype(np.float32))
     if retriever.rerank and rows.size:
         first = order[:RERANKED]
         chunks = [index.chunks[row] for row in rows[first].tolist()]
-        found = Reranker(asked.tokens, Silent()).interactions(asked.asking[question], chunks, values)
+        found = Reranker(asked.encoder, Silent()).interactions(asked.asking[question], chunks, values)
         lifted[first] = rerank(lifted[first], found)
         order = _order(lifted, scores.id_rank[rows])
     return rows[order], likely
+
+
+def _token_by_token(
+    question: int, asked: Asked, index: ChunkIndex, rows: IntArray, near: IntArray, values: WordValues
+) -> FloatArray:
+    """Late interaction of one question with the chunks at the positions ``near`` of ``rows``, float32 [len(rows)].
+
+    NaN for the others.
+    """
+    found = np.full(len(rows), np.nan, dtype=np.float32)
+    first, last = index.piece_offsets[rows[near]], index.piece_offsets[rows[near] + 1]
+    pieces = index.piece_rows[expand(first, last - first)]
+    begins, sizes = asked.code_offsets[pieces], asked.code_offsets[pieces + 1] - asked.code_offsets[pieces]
+    ends = np.concatenate([[0], np.cumsum(sizes)])[np.concatenate([[0], np.cumsum(last - first)])]
+    tokens, weights = asked.tokens[question], values.weights(asked.tokens[question], asked.asking[question])
+    inside = asked.codes[expand(begins, sizes)], ends
+    begins, sizes = index.heading_offsets[rows[near]], np.diff(index.heading_offsets)[rows[near]]
+    above = index.heading_codes[expand(begins, sizes)], np.concatenate([[0], np.cumsum(sizes)])
+    found[near] = late_interactions(tokens.vectors, weights, inside, above)
+    return found
 
 
 def _order(fused: FloatArray, id_rank: IntArray) -> IntArray:

@@ -13,7 +13,8 @@ import json
 import mmap
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -123,9 +124,15 @@ class BlockWriter:
 
     def write(self, name: str, fill: Callable[[Sink], object]) -> None:
         """Makes file ``name`` with what ``fill`` writes."""
+        with self.sink(name) as sink:
+            fill(sink)
+
+    @contextmanager
+    def sink(self, name: str) -> Iterator[Sink]:
+        """File ``name`` in the making."""
         sink = Sink(self.folder / name)
         try:
-            fill(sink)
+            yield sink
         finally:
             self.entries[name] = sink.close()
         self._sums[name] = bytes(sink.sums)

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from idc_local.fingerprint import parse_json
+from idc_local.indexed import IndexedDocument
 from idc_local.terms import term_hashes
 from idc_local.types import (
     Block,
     BlockKind,
     Chunk,
     Document,
-    IndexedDocument,
     IntArray,
     Intent,
     Sentences,

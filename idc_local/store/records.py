@@ -6,7 +6,7 @@ stored; only its ``current`` mark does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from idc_local.errors import StoreError
+from idc_local.indexed import IndexedDocument
 from idc_local.store.caches import use_intents
 from idc_local.store.codec import (
+    TOGETHER,
     chunk_order,
     count_terms,
     encode_array,
@@ -30,9 +32,9 @@ from idc_local.store.codec import (
     view_array,
 )
 from idc_local.store.layout import DATABASE, damaged
-from idc_local.store.schema import Database, Sealing, check_seal, seal
+from idc_local.store.schema import Database, Sealing, check_seal, edition_identity, seal
 from idc_local.store.vectorcache import release_vectors, store_vectors, use_vectors
-from idc_local.types import IndexedDocument, IntArray
+from idc_local.types import IntArray, Vectors
 
 INTEGERS = "<i8"
 SHORTS = "<i4"
@@ -56,12 +58,8 @@ class Edition:
     intents: int
 
 
-def _identity(document: str, recipe: str) -> bytes:
-    return f"{document}/{recipe}".encode()
-
-
 def _edition_seal(document: str, recipe: str, facts: Sequence[str | int]) -> bytes:
-    return seal(_identity(document, recipe), encode_json(list(facts)))
+    return seal(edition_identity(document, recipe), encode_json(list(facts)))
 
 
 def put_edition(db: Database, indexed: IndexedDocument) -> int:
@@ -99,12 +97,12 @@ def _check_vectors(indexed: IndexedDocument) -> None:
 
 
 def _put_part(db: Database, edition: int, indexed: IndexedDocument, name: str, data: bytes | memoryview) -> None:
-    own = seal(_identity(indexed.document.id, indexed.recipe), name.encode(), data)
+    own = seal(edition_identity(indexed.document.id, indexed.recipe), name.encode(), data)
     db.execute("INSERT INTO parts(edition, name, data, seal) VALUES(?, ?, ?, ?)", (edition, name, data, own))
 
 
 def _put_chunks(db: Database, edition: int, indexed: IndexedDocument, order: IntArray, owner: IntArray) -> None:
-    identity = _identity(indexed.document.id, indexed.recipe)
+    identity = edition_identity(indexed.document.id, indexed.recipe)
     for ordinal, place in enumerate(order.tolist()):
         mine = [indexed.intents[number] for number in np.flatnonzero(owner == ordinal)]
         data = encode_chunk(indexed.chunks[place], mine)
@@ -129,6 +127,7 @@ def _parts(indexed: IndexedDocument, order: IntArray) -> Iterator[tuple[str, byt
     yield "vocabulary", encode_json(vocabulary)
     yield "postings", encode_array(postings, SHORTS)
     yield "lengths", encode_array(lengths, INTEGERS)
+    yield "chunk_headings", encode_array(indexed.headings.of_chunk[order], INTEGERS)
     hashes, held = hash_terms(indexed.sentence_terms)
     yield "term_hashes", encode_array(hashes, WORDS)
     yield "term_counts", encode_array(held, INTEGERS)
@@ -136,18 +135,36 @@ def _parts(indexed: IndexedDocument, order: IntArray) -> Iterator[tuple[str, byt
 
 def _put_vectors(db: Database, indexed: IndexedDocument, intent_order: IntArray) -> dict[str, bytes]:
     """Stores the vectors that are new and counts their use; what the edition needs to find them again."""
-    sealing = Sealing()
-    numbers = []
-    for vectors in (indexed.sentence_vectors, indexed.intent_vectors[intent_order]):
+    sealing, tokens = Sealing(), Sealing()
+    sizes = [np.zeros(0, dtype=np.int64)]
+
+    def codes_of(first: int, last: int) -> Sequence[bytes]:
+        codes = indexed.token_codes(first, last)
+        tokens.add(b"".join(codes))
+        sizes.append(np.array([len(code) for code in codes], dtype=np.int64))
+        return codes
+
+    def put(vectors: Vectors, codes: Callable[[int, int], Sequence[bytes]]) -> IntArray:
         sealing.begin(np.dtype(HALVES).itemsize * vectors.size)
-        for part in slices(vectors):
+        numbers = [np.zeros(0, dtype=np.int64)]
+        for start in range(0, len(vectors), TOGETHER):
+            part = vectors[start : start + TOGETHER]
             sealing.add(view_array(part, HALVES))
-        numbers.append(store_vectors(db, vectors))
-    use_vectors(db, np.concatenate(numbers))
+            numbers.append(store_vectors(db, part, codes(start, start + len(part))))
+        return np.concatenate(numbers)
+
+    sentences = put(indexed.sentence_vectors, codes_of)
+    intents = put(indexed.intent_vectors[intent_order], lambda first, last: ())
+    headings = store_vectors(db, indexed.headings.vectors, indexed.headings.codes)
+    use_vectors(db, np.concatenate([sentences, intents, headings]))
     return {
-        "sentence_vectors": encode_array(numbers[0], INTEGERS),
-        "intent_vectors": encode_array(numbers[1], INTEGERS),
+        "heading_vectors": encode_array(headings, INTEGERS),
+        "heading_seal": seal(view_array(indexed.headings.vectors, HALVES), *indexed.headings.codes),
+        "sentence_vectors": encode_array(sentences, INTEGERS),
+        "intent_vectors": encode_array(intents, INTEGERS),
         "vector_seal": sealing.finish(),
+        "token_sizes": encode_array(np.concatenate(sizes), INTEGERS),
+        "token_seal": tokens.finish(),
     }
 
 
@@ -160,7 +177,7 @@ def read_part(folder: Path, db: Database, edition: Edition, name: str) -> bytes:
     row = db.execute("SELECT data, seal FROM parts WHERE edition = ? AND name = ?", (edition.id, name)).fetchone()
     if row is None:
         raise damaged(folder / DATABASE, f"{name} of document {edition.document[:8]} is missing")
-    check_seal(folder, row[1], _identity(edition.document, edition.recipe), name.encode(), row[0])
+    check_seal(folder, row[1], edition_identity(edition.document, edition.recipe), name.encode(), row[0])
     return bytes(row[0])
 
 
@@ -181,7 +198,7 @@ def read_chunk(folder: Path, db: Database, edition: Edition, ordinal: int) -> by
     ).fetchone()
     if row is None:
         raise damaged(folder / DATABASE, f"a chunk of document {edition.document[:8]} is missing")
-    identity = _identity(edition.document, edition.recipe)
+    identity = edition_identity(edition.document, edition.recipe)
     check_seal(folder, row[1], identity, b"chunk", str(ordinal).encode(), row[0])
     return bytes(row[0])
 
@@ -234,7 +251,7 @@ def count_chunks(db: Database, edition: Edition) -> int:
 
 def vector_numbers(folder: Path, db: Database, edition: Edition) -> list[int]:
     """Numbers of all vectors that an edition uses, each as often as it does."""
-    names = ("sentence_vectors", "intent_vectors")
+    names = ("sentence_vectors", "intent_vectors", "heading_vectors")
     return [number for name in names for number in read_array(folder, db, edition, name).tolist()]
 
 

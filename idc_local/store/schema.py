@@ -57,7 +57,30 @@ def m001_tables(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (m001_tables,)
+def m002_tokens(db: sqlite3.Connection) -> None:
+    """Behind its vector, the row of a sentence may have codes of its tokens; ``token_sizes`` says how many bytes.
+
+    Headings have such rows too, ``chunk_headings`` says which. Documents that were stored before have none of either.
+    """
+    query = "SELECT id, document, recipe, sentences, chunks FROM editions"
+    for edition, document, recipe, sentences, chunks in db.execute(query).fetchall():
+        for name, data in (
+            ("token_sizes", bytes(8 * sentences)),
+            ("token_seal", seal()),
+            ("heading_vectors", b""),
+            ("heading_seal", seal(b"")),
+            ("chunk_headings", b"\xff" * 8 * chunks),
+        ):
+            own = seal(edition_identity(document, recipe), name.encode(), data)
+            db.execute("INSERT INTO parts(edition, name, data, seal) VALUES(?, ?, ?, ?)", (edition, name, data, own))
+
+
+def edition_identity(document: str, recipe: str) -> bytes:
+    """What the seals of an edition's rows begin with."""
+    return f"{document}/{recipe}".encode()
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (m001_tables, m002_tokens)
 
 
 def batches(values: Iterable[Any]) -> Iterator[list[Any]]:

@@ -22,9 +22,10 @@ from idc_local.store.layout import DATABASE, FileEntry, damaged
 from idc_local.store.lexical import SegmentTerms, write_counts
 from idc_local.store.postings import group_postings, merge_counts
 from idc_local.store.records import HALVES, Edition, read_array, read_part
-from idc_local.store.schema import Database, Sealing
+from idc_local.store.schema import Database, Sealing, seal
 from idc_local.store.vectorcache import read_vectors
 from idc_local.store.vectors import CodeFile, VectorFile, write_codes, write_vectors
+from idc_local.tokencodes import code_size
 from idc_local.types import FloatArray, HalfArray, IntArray
 
 MEMBERS, TABLE, IDS, SPANS, GAPS = "members.npy", "table.npy", "ids.npy", "spans.npy", "gaps.npy"
@@ -33,6 +34,8 @@ CHUNK_CODES = "codes.faiss"
 SENTENCES, INTENTS = slice(2, 4), slice(4, 6)
 """Columns of the table: where the sentences and intents of a chunk begin and end. The first two: its code points."""
 
+TOKENS, TOKEN_OFFSETS = "tokens.npy", "token_offsets.npy"
+HEADING_TOKENS, HEADING_OFFSETS = "heading_tokens.npy", "heading_token_offsets.npy"
 TERM_HASHES, TERM_OFFSETS = "sentence_terms.npy", "sentence_term_offsets.npy"
 
 
@@ -84,37 +87,74 @@ def _write_flat(writer: BlockWriter, name: str, parts: Sequence[npt.NDArray[Any]
 
 def _write_sentence_vectors(truth: Truth, editions: Sequence[Edition], writer: BlockWriter) -> list[FloatArray]:
     """Writes the sentence vectors of all editions, one edition at a time; the intent vectors of each."""
-    shape = (sum(edition.sentences for edition in editions), truth.dimension)
+    width = code_size(truth.dimension)
+    sizes = [np.zeros(1, dtype=np.int64), *(_array(truth, edition, "token_sizes") for edition in editions)]
+    offsets = np.cumsum(np.concatenate(sizes) // width)
     intents: list[FloatArray] = []
+    with writer.sink(SENTENCE_VECTORS) as vectors, writer.sink(TOKENS) as tokens:
+        _begin_rows(vectors, "<f2", sum(edition.sentences for edition in editions), truth.dimension)
+        _begin_rows(tokens, "|u1", int(offsets[-1]), width)
 
-    def fill(sink: Sink) -> None:
-        header = {"descr": "<f2", "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(sink, header)
-        for edition in editions:
-            own = edition_vectors(truth, edition, lambda part: sink.write(view_array(part, HALVES)))
-            intents.append(own.astype(np.float32))
+        def take(part: HalfArray, codes: Sequence[bytes]) -> None:
+            vectors.write(view_array(part, HALVES))
+            tokens.write(b"".join(codes))
 
-    writer.write(SENTENCE_VECTORS, fill)
+        intents.extend(edition_vectors(truth, edition, take).astype(np.float32) for edition in editions)
+    writer.array(TOKEN_OFFSETS, offsets)
     return intents
 
 
-def edition_vectors(truth: Truth, edition: Edition, take: Callable[[HalfArray], object]) -> HalfArray:
+def _begin_rows(sink: Sink, kind: str, count: int, width: int) -> None:
+    """Writes what an .npy file of so many rows begins with."""
+    header = {"descr": kind, "fortran_order": False, "shape": (count, width)}
+    np.lib.format.write_array_header_1_0(sink, header)
+
+
+def edition_vectors(truth: Truth, edition: Edition, take: Callable[[HalfArray, Sequence[bytes]], object]) -> HalfArray:
     """Gives the sentence vectors of an edition, float16 [., d], to ``take``, some at a time; its intent vectors.
+
+    With the vectors of some sentences ``take`` gets the codes of the tokens of each.
 
     Raises:
         StoreCorrupt: they are not what was stored; it shows only when all have been given.
     """
-    sealing = Sealing()
-    parts: list[HalfArray] = [np.zeros((0, truth.dimension), dtype=np.float16)]
-    for name, keep in (("sentence_vectors", take), ("intent_vectors", parts.append)):
-        numbers = _array(truth, edition, name)
-        sealing.begin(2 * truth.dimension * numbers.shape[0])
-        for part in read_vectors(truth.folder, truth.db, numbers, truth.dimension):
-            sealing.add(view_array(part, HALVES))
-            keep(part)
-    if sealing.finish() != read_part(truth.folder, truth.db, edition, "vector_seal"):
+    sealing, tokens = Sealing(), Sealing()
+    numbers = _array(truth, edition, "sentence_vectors")
+    sealing.begin(2 * truth.dimension * numbers.shape[0])
+    sizes: list[int] = []
+    for part, codes in read_vectors(truth.folder, truth.db, numbers, truth.dimension):
+        sealing.add(view_array(part, HALVES))
+        tokens.add(b"".join(codes))
+        sizes.extend(map(len, codes))
+        take(part, codes)
+    numbers = _array(truth, edition, "intent_vectors")
+    sealing.begin(2 * truth.dimension * numbers.shape[0])
+    intents = [np.zeros((0, truth.dimension), dtype=np.float16)]
+    for part, _ in read_vectors(truth.folder, truth.db, numbers, truth.dimension):
+        sealing.add(view_array(part, HALVES))
+        intents.append(part)
+    found = (sealing.finish(), tokens.finish())
+    stored = (read_part(truth.folder, truth.db, edition, name) for name in ("vector_seal", "token_seal"))
+    if found != tuple(stored) or sizes != _array(truth, edition, "token_sizes").tolist():
         raise damaged(truth.folder / DATABASE, f"vectors of document {edition.document[:8]} do not fit their checksum")
-    return np.concatenate(parts)
+    return np.concatenate(intents)
+
+
+def heading_codes(truth: Truth, edition: Edition) -> list[bytes]:
+    """Codes of the tokens of each chunk's heading path.
+
+    Raises:
+        StoreCorrupt: they are not what was stored.
+    """
+    parts: list[HalfArray] = [np.zeros((0, truth.dimension), dtype=np.float16)]
+    codes: list[bytes] = []
+    for part, own in read_vectors(truth.folder, truth.db, _array(truth, edition, "heading_vectors"), truth.dimension):
+        parts.append(part)
+        codes += own
+    found = seal(view_array(np.concatenate(parts), HALVES), *codes)
+    if found != read_part(truth.folder, truth.db, edition, "heading_seal"):
+        raise damaged(truth.folder / DATABASE, f"headings of document {edition.document[:8]} do not fit their checksum")
+    return [codes[place] if place >= 0 else b"" for place in _array(truth, edition, "chunk_headings").tolist()]
 
 
 def _write_tables(truth: Truth, editions: Sequence[Edition], writer: BlockWriter) -> None:
@@ -135,6 +175,10 @@ def _write_tables(truth: Truth, editions: Sequence[Edition], writer: BlockWriter
         ids.append(read_part(truth.folder, truth.db, edition, "chunk_ids"))
         sentence, intent = sentence + edition.sentences, intent + edition.intents
     writer.array(TABLE, np.concatenate(tables))
+    headings = [codes for edition in editions for codes in heading_codes(truth, edition)]
+    width = code_size(truth.dimension)
+    writer.array(HEADING_TOKENS, np.frombuffer(b"".join(headings), dtype=np.uint8).reshape(-1, width))
+    writer.array(HEADING_OFFSETS, np.cumsum([0, *(len(codes) // width for codes in headings)], dtype=np.int64))
     writer.array(SPANS, np.concatenate(spans))
     writer.array(GAPS, np.concatenate(gaps))
     writer.array(IDS, np.frombuffer(b"".join(ids), dtype=np.uint8).reshape(-1, 32))
@@ -205,11 +249,23 @@ class Segment:
         """float16 [len(places), d]: a copy of the vectors of the sentences at ``places``."""
         return self._sentences.take(places)
 
-    def sentence_terms(self, places: IntArray) -> tuple[npt.NDArray[np.uint32], IntArray]:
+    def sentence_terms(self, places: IntArray) -> tuple[npt.NDArray[Any], IntArray]:
         """Hashes of the terms of the sentences at ``places``, uint32 [p], and how many each has, int64 [s]."""
-        offsets = self._files.array(TERM_OFFSETS)
-        begin, end = offsets.take(places), offsets.take(places + 1)
-        return self._files.array(TERM_HASHES).take(expand(begin, end - begin)), end - begin
+        return self._held(places, TERM_HASHES, TERM_OFFSETS)
+
+    def sentence_tokens(self, places: IntArray) -> tuple[npt.NDArray[Any], IntArray]:
+        """Codes of the tokens of the sentences at ``places``, uint8 [t, b], and how many each has, int64 [s]."""
+        return self._held(places, TOKENS, TOKEN_OFFSETS)
+
+    def heading_tokens(self, chunks: IntArray) -> tuple[npt.NDArray[Any], IntArray]:
+        """Codes of the tokens of the chunks' headings, uint8 [t, b], and how many each has, int64 [len(chunks)]."""
+        return self._held(chunks, HEADING_TOKENS, HEADING_OFFSETS)
+
+    def _held(self, places: IntArray, name: str, offsets: str) -> tuple[npt.NDArray[Any], IntArray]:
+        """Rows of a file, of which each sentence or chunk has some, and how many each has."""
+        bounds = self._files.array(offsets)
+        begin, end = bounds.take(places), bounds.take(places + 1)
+        return self._files.array(name).take(expand(begin, end - begin)), end - begin
 
     def sentence_spans(self, chunk: int) -> IntArray:
         """int64 [s, 2]: code points of the sentences of a chunk."""

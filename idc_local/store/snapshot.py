@@ -185,24 +185,54 @@ class Snapshot(Rows):
 
         Sentences are in the order of ``sentence_vectors``.
         """
+        return self._held(rows, lambda segment, places: segment.sentence_terms(places))
+
+    def sentence_tokens(self, rows: IntArray) -> tuple[npt.NDArray[np.uint8], IntArray]:
+        """The same for the codes of their tokens (``tokencodes``), uint8 [t, b]."""
+        return self._held(rows, lambda segment, places: segment.sentence_tokens(places))
+
+    def heading_tokens(self, rows: IntArray) -> tuple[npt.NDArray[np.uint8], IntArray]:
+        """The same for the tokens of the rows' headings, uint8 [t, b]; int64 [len(rows) + 1] where each row's begin."""
+        numbers, chunks = self._places[1][rows], self._places[2][rows]
+        ones = np.ones(len(rows), dtype=np.int64)
+        return self._joined(numbers, chunks, ones, lambda segment, places: segment.heading_tokens(places))
+
+    def _held(
+        self, rows: IntArray, take: Callable[[Segment, IntArray], tuple[npt.NDArray[Any], IntArray]]
+    ) -> tuple[npt.NDArray[Any], IntArray]:
+        """What the sentences of all rows hold, any number of values each."""
         numbers, chunks = self._places[1][rows], self._places[2][rows]
         bounds = np.zeros((len(rows), 2), dtype=np.int64)
         for number in np.unique(numbers).tolist():
             bounds[numbers == number] = self._segments[number].table[chunks[numbers == number], SENTENCES]
-        counts = bounds[:, 1] - bounds[:, 0]
+        return self._joined(numbers, bounds[:, 0], bounds[:, 1] - bounds[:, 0], take)
+
+    def _joined(
+        self,
+        numbers: IntArray,
+        starts: IntArray,
+        counts: IntArray,
+        take: Callable[[Segment, IntArray], tuple[npt.NDArray[Any], IntArray]],
+    ) -> tuple[npt.NDArray[Any], IntArray]:
+        """What ``counts`` places from each of ``starts`` on hold in the segments with these numbers, all int64 [rows].
+
+        Values one after the other, and int64 [sum of counts + 1], where those of each place begin.
+        """
         first = np.cumsum(counts) - counts
         held = np.zeros(int(counts.sum()), dtype=np.int64)
         found = []
         for number in np.unique(numbers).tolist():
             mine = numbers == number
-            hashes, own = self._segments[number].sentence_terms(expand(bounds[mine, 0], counts[mine]))
+            values, own = take(self._segments[number], expand(starts[mine], counts[mine]))
             places = expand(first[mine], counts[mine])
             held[places] = own
-            found.append((places, hashes, own))
+            found.append((places, values, own))
         offsets = np.concatenate([[0], np.cumsum(held)]).astype(np.int64)
-        result = np.zeros(int(offsets[-1]), dtype=np.uint32)
-        for places, hashes, own in found:
-            result[expand(offsets[:-1][places], own)] = hashes
+        if len(found) == 1:
+            return found[0][1], offsets
+        result = np.zeros((int(offsets[-1]), *found[0][1].shape[1:]), dtype=found[0][1].dtype)
+        for places, values, own in found:
+            result[expand(offsets[:-1][places], own)] = values
         return result, offsets
 
     def _gathered(

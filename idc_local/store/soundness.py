@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from idc_local.fingerprint import chunk_id
 from idc_local.store.codec import decode_chunk, decode_document, decode_sentences, decode_text, slices
 from idc_local.store.layout import DATABASE, damaged
 from idc_local.store.records import Edition, read_array, read_chunk, read_part
-from idc_local.store.segments import Truth, edition_vectors
+from idc_local.store.segments import Truth, edition_vectors, heading_codes
 from idc_local.types import Vectors
 
 UNIT = 2e-3
@@ -16,7 +18,7 @@ UNIT = 2e-3
 
 OTHER_PARTS = (
     "vocabulary", "postings", "lengths", "ranges", "chunk_ids", "chunk_spans", "intent_chunk", "term_hashes",
-    "term_counts",
+    "term_counts", "token_sizes", "chunk_headings",
 )  # fmt: skip
 
 
@@ -53,7 +55,7 @@ def _document(truth: Truth, edition: Edition) -> None:
 
 
 def _vectors(truth: Truth, edition: Edition) -> None:
-    def check(vectors: Vectors) -> None:
+    def check(vectors: Vectors, codes: Sequence[bytes] = ()) -> None:
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
         if not np.all(np.abs(lengths - 1) < UNIT):
             raise damaged(
@@ -61,5 +63,6 @@ def _vectors(truth: Truth, edition: Edition) -> None:
             )
 
     check(edition_vectors(truth, edition, check))
+    heading_codes(truth, edition)
     for part in slices(read_array(truth.folder, truth.db, edition, "chunk_vectors").reshape(-1, truth.dimension)):
         check(part)

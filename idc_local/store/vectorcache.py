@@ -1,6 +1,7 @@
 """Vectors in the database: by value, counted by the documents that use them, and by the key of their text.
 
-Every function runs inside the caller's transaction. A vector is stored once, whoever uses it: its digest is its name.
+With the vector of a sentence go the codes of its tokens, in the same row. Every function runs inside the caller's
+transaction. A row is stored once, whoever uses it: its digest is its name.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from idc_local.types import HalfArray, IntArray, Vectors
 
 
 def vector_digest(data: bytes) -> bytes:
-    """Name of a vector: 16 bytes of its float16 values' hash."""
+    """Name of a row: 16 bytes of the hash of its float16 values and its codes."""
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
@@ -27,18 +28,16 @@ def _named_right(digest: object, data: object) -> bool:
     return isinstance(data, bytes) and vector_digest(data) == digest
 
 
-def store_vectors(db: Database, vectors: Vectors) -> IntArray:
-    """Numbers, int64 [n], of vectors [n, d], which are kept as float16; new ones are added."""
-    numbers = [np.zeros(0, dtype=np.int64)]
-    for part in slices(vectors):
-        digests, known = _store(db, part)
-        numbers.append(np.array([known[digest] for digest in digests], dtype=np.int64))
-    return np.concatenate(numbers)
+def store_vectors(db: Database, vectors: Vectors, codes: Sequence[bytes] = ()) -> IntArray:
+    """Numbers, int64 [n], of vectors [n, d], which are kept as float16, with the codes of each; new ones are added."""
+    digests, known = _store(db, vectors, codes)
+    return np.array([known[digest] for digest in digests], dtype=np.int64)
 
 
-def _store(db: Database, vectors: Vectors) -> tuple[list[bytes], dict[bytes, int]]:
-    """The digest of each vector, and the number of each digest; new vectors are added."""
-    rows = [row.tobytes() for row in vectors.astype("<f2", copy=False)]
+def _store(db: Database, vectors: Vectors, codes: Sequence[bytes]) -> tuple[list[bytes], dict[bytes, int]]:
+    """The digest of each row, and the number of each digest; new rows are added."""
+    values = [row.tobytes() for row in vectors.astype("<f2", copy=False)]
+    rows = [vector + own for vector, own in zip(values, codes, strict=True)] if codes else values
     digests = [vector_digest(row) for row in rows]
     known = _numbers(db, digests)
     missing = {digest: row for digest, row in zip(digests, rows, strict=True) if digest not in known}
@@ -109,23 +108,23 @@ def drop_unused_vectors(db: Database) -> None:
     drop_vectors(db, [row[0] for row in db.execute(unused)])
 
 
-def put_keys(db: Database, keys: Sequence[str], vectors: Vectors) -> None:
-    """Remembers the vector of each key, [len(keys), d], as float16."""
-    digests, _ = _store(db, vectors)
+def put_keys(db: Database, keys: Sequence[str], vectors: Vectors, codes: Sequence[bytes]) -> None:
+    """Remembers the vector of each key, [len(keys), d], as float16, with its codes where there are any."""
+    digests, _ = _store(db, vectors, codes)
     pairs = zip(map(_key, keys), digests, strict=True)
     db.executemany("INSERT OR REPLACE INTO vector_keys(key, digest) VALUES(?, ?)", pairs)
 
 
-def read_keys(db: Database, keys: Sequence[str]) -> dict[str, HalfArray]:
-    """Vectors, float16 [d], of the keys that are known and whose values are what was stored."""
-    found: dict[str, HalfArray] = {}
+def read_keys(db: Database, keys: Sequence[str]) -> dict[str, bytes]:
+    """Rows, vector and codes, of the keys that are known and whose values are what was stored."""
+    found: dict[str, bytes] = {}
     wanted = {_key(key): key for key in keys}
     for batch in batches(wanted):
         query = f"""SELECT k.key, v.digest, v.data FROM vector_keys k JOIN vectors v ON v.digest = k.digest
                     WHERE k.key IN ({marks(batch)})"""
         for key, digest, data in db.execute(query, batch):
             if _named_right(digest, data):
-                found[wanted[bytes(key)]] = np.frombuffer(data, dtype="<f2")
+                found[wanted[bytes(key)]] = data
     return found
 
 
@@ -133,25 +132,29 @@ def _key(key: str) -> bytes:
     return vector_digest(encode_text(key))
 
 
-def read_vectors(folder: Path, db: Database, numbers: IntArray, dimension: int) -> Iterator[HalfArray]:
-    """Vectors by their numbers, float16 [., dimension], some at a time, unchecked: who asks compares with a seal."""
+def read_vectors(
+    folder: Path, db: Database, numbers: IntArray, dimension: int
+) -> Iterator[tuple[HalfArray, list[bytes]]]:
+    """Vectors by their numbers, float16 [., dimension], with the codes of each, some at a time.
+
+    They are unchecked: who asks compares with a seal.
+    """
     for part in slices(numbers):
         wanted, places = np.unique(part, return_inverse=True)
-        yield _read(folder, db, wanted, dimension)[places]
+        vectors, codes = _read(folder, db, wanted, dimension)
+        yield vectors[places], [codes[place] for place in places.tolist()]
 
 
-def _read(folder: Path, db: Database, numbers: IntArray, dimension: int) -> HalfArray:
-    """float16 [n, dimension]: the vectors of distinct numbers in order."""
-    values = np.zeros((numbers.shape[0], dimension), dtype="<f2")
-    size, filled = values.itemsize * dimension, 0
+def _read(folder: Path, db: Database, numbers: IntArray, dimension: int) -> tuple[HalfArray, list[bytes]]:
+    """float16 [n, dimension]: the vectors of distinct numbers in order, and the codes of each."""
+    size, rows = np.dtype("<f2").itemsize * dimension, []
     for batch in batches(numbers.tolist()):
         query = f"SELECT data FROM vectors WHERE id IN ({marks(batch)}) ORDER BY id"
-        try:
-            data = b"".join([row[0] for row in db.execute(query, batch)])
-        except TypeError as error:
-            raise damaged(folder / DATABASE, "a vector is no vector") from error
-        if len(data) != size * len(batch):
+        found = [row[0] for row in db.execute(query, batch)]
+        if not all(isinstance(row, bytes) and len(row) >= size for row in found):
+            raise damaged(folder / DATABASE, "a vector is no vector")
+        if len(found) != len(batch):
             raise damaged(folder / DATABASE, "a vector is missing")
-        values[filled : filled + len(batch)] = np.frombuffer(data, dtype="<f2").reshape(-1, dimension)
-        filled += len(batch)
-    return values
+        rows += found
+    values = np.frombuffer(b"".join([row[:size] for row in rows]), dtype="<f2")
+    return values.reshape(-1, dimension), [row[size:] for row in rows]

@@ -8,7 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+
 from idc_local.errors import StoreMismatch, quote
+from idc_local.indexed import IndexedDocument
 from idc_local.ports import Completion
 from idc_local.store import caches, records, vectorcache
 from idc_local.store.layout import DATABASE, make_folder, os_errors
@@ -16,7 +19,7 @@ from idc_local.store.lock import WriterLock
 from idc_local.store.publishing import publish, remove_leftovers
 from idc_local.store.rest import open_awake, rest
 from idc_local.store.schema import Database, is_sound, open_for_writing, remove_database, sql_errors, transaction
-from idc_local.types import HalfArray, IndexedDocument, JsonValue, SourceRecord, Vectors
+from idc_local.types import HalfArray, JsonValue, SourceRecord, Vectors
 
 VECTOR_KEYS = ("embedder", "dimension")
 """Entries of a fingerprint that must be the same for vectors to be comparable."""
@@ -128,15 +131,26 @@ class Writer:
 
     def vectors(self, keys: Sequence[str]) -> dict[str, HalfArray]:
         """Cached vectors, float16 [d], of the keys that are known."""
-        with sql_errors(self._folder):
-            return vectorcache.read_keys(self._db, keys)
+        found, size = self._cached(keys)
+        return {key: np.frombuffer(row[:size], dtype="<f2") for key, row in found.items()}
 
-    def put_vectors(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Caches vectors, [len(keys), d], as float16; committed on return."""
+    def codes(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Cached codes of the tokens of the keys that are known."""
+        found, size = self._cached(keys)
+        return {key: row[size:] for key, row in found.items()}
+
+    def _cached(self, keys: Sequence[str]) -> tuple[dict[str, bytes], int]:
+        """Rows of the keys that are known, and how many bytes of each are the vector."""
+        with sql_errors(self._folder):
+            dimension = caches.read_meta(self._folder, self._db, "dimension") or 0
+            return vectorcache.read_keys(self._db, keys), 2 * dimension
+
+    def put_vectors(self, keys: Sequence[str], vectors: Vectors, codes: Sequence[bytes] = ()) -> None:
+        """Caches vectors, [len(keys), d], as float16, with the codes of their tokens; committed on return."""
         if keys:
             with self._transaction():
                 self._check_dimension(vectors.shape[1])
-                vectorcache.put_keys(self._db, keys, vectors)
+                vectorcache.put_keys(self._db, keys, vectors, codes)
 
     def intents(self, keys: Sequence[str]) -> dict[str, Completion]:
         """Cached replies of the generator of the keys that are known."""

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from idc_local.indexed import IndexedDocument
 from idc_local.store import Snapshot, Writer, verify
-from idc_local.types import BoolArray, FloatArray, IndexedDocument
+from idc_local.types import BoolArray, FloatArray
 from tests.store_documents import FINGERPRINT, MEMORY, make_indexed, make_source, vector, visible
 
 TEXTS = (

@@ -67,8 +67,9 @@ def words(texts: list[str]) -> list[list[int]]:
 
 @given(st.text(alphabet="ab \n\ud800é", max_size=200), st.integers(4, 9))
 def test_pieces_fit_the_window_and_keep_every_word(text: str, window: int) -> None:
-    def letters(texts: list[str]) -> list[list[int]]:
-        return [[0, *map(ord, "".join(one.split())), 0] for one in texts]
+    def letters(texts: list[str]) -> list[Marked]:
+        found = ["".join(one.split()) for one in texts]
+        return [Marked([0, *map(ord, one), 0], ["", *one, ""]) for one in found]
 
     pieces = split_pieces([text], "", window, letters)
     assert all(len(ids) <= window for ids in pieces.ids)
@@ -77,16 +78,21 @@ def test_pieces_fit_the_window_and_keep_every_word(text: str, window: int) -> No
 
 
 def test_pieces_are_cut_at_white_space_and_texts_taken_once() -> None:
-    pieces = split_pieces(["aaa bbb cc dddd", "x", "aaa bbb cc dddd"], "p ", 5, words)
-    assert pieces.ids == [[1, 1, 1, 2], [1, 1, 3, 3, 2], [1, 1, 2, 4, 2]]
-    assert pieces.owners.tolist() == [1, 0, 0]
+    pieces = split_pieces(["aaa bbb cc dddd", "x", "aaa bbb cc dddd"], "p ", 5, marked_words)
+    assert pieces.ids == [[1, 1, 3, 3, 2], [1, 1, 2, 4, 2], [1, 1, 1, 2]]
+    assert [one.words for one in pieces.marked] == [
+        ["", "p", "aaa", "bbb", ""],
+        ["", "p", "cc", "dddd", ""],
+        ["", "p", "x", ""],
+    ]
+    assert pieces.owners.tolist() == [0, 0, 1]
     assert pieces.rows.tolist() == [0, 1, 0]
 
 
 def test_merged_pieces_are_the_weighted_mean_at_unit_length() -> None:
-    pieces = split_pieces(["aaa bbb cc dddd e", "x"], "", 5, words)
-    assert [len(ids) for ids in pieces.ids] == [3, 4, 5]
-    vectors = np.array([[0, 1], [1, 0], [0, 1]], dtype=np.float32)
+    pieces = split_pieces(["aaa bbb cc dddd e", "x"], "", 5, marked_words)
+    assert [len(ids) for ids in pieces.ids] == [4, 5, 3]
+    vectors = np.array([[1, 0], [0, 1], [0, 1]], dtype=np.float32)
     merged = merge_pieces(pieces, vectors)
     expected = np.array([4, 5]) / math.hypot(4, 5)
     assert merged == pytest.approx(np.array([expected, [0, 1]]), abs=5e-4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,13 @@ import pytest
 
 from idc_local.datasets import Dataset, QaDocument, QaQuestion
 from idc_local.errors import InputError
-from idc_local.evaluation.cuts import index_segmentations, index_spans, segment
+from idc_local.evaluation.cuts import EmbedTexts, index_segmentations, index_spans, segment
 from idc_local.evaluation.grid import EvaluationOptions, evaluate_index, evaluate_spans
 from idc_local.evaluation.prepare import PreparedSet, headline_of, split_questions
 from idc_local.evaluation.retrieval import ChunkIndex, build_retriever
 from idc_local.ranking import RankingWeights
 from idc_local.segment import StrategyOptions
+from idc_local.tokencodes import encode_tokens
 from idc_local.types import FloatArray, Limits, Span
 from tests.evalkit import prepared_set
 from tests.fakes import HashEmbedder
@@ -39,7 +41,17 @@ def spans_of(found: PreparedSet, index: ChunkIndex) -> list[list[Span]]:
     return spans
 
 
-def refuse(texts: object) -> FloatArray:
+def sentences_of(embedder: HashEmbedder) -> EmbedTexts:
+    """Vectors of texts and the codes of all their tokens."""
+
+    def embed(texts: Sequence[str], language: str) -> tuple[FloatArray, list[bytes]]:
+        vectors, tokens = embedder.encode_sentences(texts)
+        return vectors, [encode_tokens(own.vectors).tobytes() for own in tokens]
+
+    return embed
+
+
+def refuse(texts: object, language: str) -> tuple[FloatArray, list[bytes]]:
     raise AssertionError(f"nothing needs embedding: {texts}")
 
 
@@ -79,7 +91,7 @@ def test_a_sentence_that_is_cut_counts_with_the_part_inside(tmp_path: Path) -> N
     second = text.index(". ") + 2
     span = Span(10, second + 20)
     embedder = HashEmbedder()
-    compared, index = index_spans(found, [[span], [], [], []], embedder.encode_documents)
+    compared, index = index_spans(found, [[span], [], [], []], sentences_of(embedder))
     parts = [text[10:second].strip(), text[second : second + 20].strip()]
     assert embedder.texts == parts
     vectors = HashEmbedder().encode_documents(parts)
@@ -94,7 +106,7 @@ def test_spans_without_ink_show_nothing_and_spans_outside_are_refused(tmp_path: 
     found = prepared(tmp_path)
     length = len(found.documents[0].document.text)
     _, index = index_spans(
-        found, [[Span(0, 0), Span(length - 1, length), Span(0, 30)], [], [], []], HashEmbedder()._encode
+        found, [[Span(0, 0), Span(length - 1, length), Span(0, 30)], [], [], []], sentences_of(HashEmbedder())
     )
     assert [chunk.end for chunk in index.chunks] == [30]
     with pytest.raises(InputError, match="no span 0 to 99999"):

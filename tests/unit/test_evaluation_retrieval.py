@@ -73,6 +73,8 @@ def index(ids: str, vectors: FloatArray, terms: list[list[str]], documents: list
         piece_spans=spans,
         piece_gaps=np.zeros(count, dtype=np.int64),
         piece_terms=tuple(tuple(own) for own in terms),
+        heading_codes=np.zeros((0, 4), dtype=np.uint8),
+        heading_offsets=np.zeros(count + 1, dtype=np.int64),
         intent_rows=np.zeros(0, dtype=np.int64),
         intent_offsets=np.zeros(count + 1, dtype=np.int64),
     )
@@ -89,7 +91,10 @@ def asked(vector: FloatArray, terms: list[str], pieces: FloatArray, scope: int =
         intents=np.zeros((1, 0), dtype=np.float32),
         foreign=(foreign,),
         asking=(" ".join(terms),),
-        tokens=HashEmbedder(),
+        encoder=HashEmbedder(),
+        tokens=tuple(HashEmbedder().query_tokens([" ".join(terms)])),
+        codes=np.zeros((0, 4), dtype=np.uint8),
+        code_offsets=np.zeros(len(pieces) + 1, dtype=np.int64),
         languages=("en",),
     )
 
@@ -113,7 +118,9 @@ def test_each_retriever_ranks_by_its_own_signal() -> None:
 
 def test_paper_is_the_published_fusion() -> None:
     weights = build_retriever("paper", RankingWeights(sentence=0.4, intent=0.2, candidates=9)).weights
-    assert weights == RankingWeights(dense=0.6, lexical=0.4, sentence=0.0, intent=0.0, neighbour=0.0, candidates=9)
+    assert weights == RankingWeights(
+        dense=0.6, lexical=0.4, sentence=0.0, intent=0.0, tokens=0.0, neighbour=0.0, candidates=9
+    )
     vectors = unit((1, 0.2), (0, 1), (1, 1))
     chunks = index("abc", vectors, [["x"], ["y"], ["x", "y"]], [0, 0, 0])
     question = asked(unit((1, 0)), ["y"], vectors)

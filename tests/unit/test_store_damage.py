@@ -28,7 +28,8 @@ DERIVED = (
     "segments/*/members.npy", "segments/*/terms.utf8", "segments/*/terms.npy", "segments/*/data.csc.index.npy",
     "segments/*/indices.csc.index.npy", "segments/*/indptr.csc.index.npy", "segments/*/params.index.json",
     "segments/*/lengths.npy", "segments/*/sentence_terms.npy", "segments/*/sentence_term_offsets.npy",
-    "segments/*/gaps.npy", "segments/*/sums.bin",
+    "segments/*/gaps.npy", "segments/*/tokens.npy", "segments/*/token_offsets.npy",
+    "segments/*/heading_tokens.npy", "segments/*/heading_token_offsets.npy", "segments/*/sums.bin",
 )  # fmt: skip
 
 

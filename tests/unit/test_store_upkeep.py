@@ -83,8 +83,9 @@ def test_vectors_of_a_forgotten_document_are_gone_and_shared_ones_stay(tmp_path:
     stored = {data for (data,) in db.execute("SELECT data FROM vectors")}
     db.close()
     public = make_indexed(PUBLIC)
-    own = np.concatenate([public.sentence_vectors, public.intent_vectors]).astype(np.float16)
-    assert stored == {row.tobytes() for row in own}
+    own = np.concatenate([public.sentence_vectors, public.intent_vectors, public.headings.vectors]).astype(np.float16)
+    codes = [*public.token_codes(0, len(public.sentences)), *[b""] * len(public.intents), *public.headings.codes]
+    assert stored == {row.tobytes() + code for row, code in zip(own, codes, strict=True)}
 
 
 def test_a_document_under_several_paths_goes_from_all(tmp_path: Path) -> None:

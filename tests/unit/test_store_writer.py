@@ -12,11 +12,12 @@ import pytest
 
 from idc_local.chunks import unit_rows
 from idc_local.errors import StoreCorrupt, StoreError, StoreLocked, StoreMismatch
+from idc_local.indexed import IndexedDocument, no_headings
 from idc_local.ports import Completion
-from idc_local.store import Snapshot, Writer, codec, verify
+from idc_local.store import Snapshot, Writer, codec, records, verify
 from idc_local.store import vectors as store_vectors
-from idc_local.types import IndexedDocument, JsonValue
-from tests.store_documents import DIMENSION, FINGERPRINT, make_indexed, make_source, vector, vectors
+from idc_local.types import JsonValue
+from tests.store_documents import DIMENSION, FINGERPRINT, codes, make_indexed, make_source, vector, vectors
 
 ONE = "The first sentence. The second one. A third."
 TWO = "Another document. It has two sentences."
@@ -147,7 +148,8 @@ def test_rebuild_starts_afresh_and_keeps_replies_and_readers(tmp_path: Path) -> 
         indexed = make_indexed(TWO, "two.txt")
         assert writer.document_recipe(make_indexed(ONE).document.id) is None
         a, c, d = vectors(["a", "b"], 9), vectors(["c"], 9), vectors(["d"], 9)
-        put(writer, replace(indexed, sentence_vectors=a, chunk_vectors=c, intent_vectors=d))
+        wide = replace(indexed, sentence_vectors=a, chunk_vectors=c, intent_vectors=d)
+        put(writer, replace(wide, headings=no_headings(len(indexed.chunks), DIMENSION + 1)))
         assert [chunk.text for chunk in old.chunks([0])] == ["The first sentence. The second one. "]
         writer.publish()
         assert [chunk.text for chunk in old.chunks([0])] == ["The first sentence. The second one. "]
@@ -228,7 +230,7 @@ def test_every_change_makes_a_generation(tmp_path: Path, change: Callable[[Write
 def test_what_no_source_needs_is_removed_with_the_next_generation(tmp_path: Path) -> None:
     with Writer.open(tmp_path, FINGERPRINT) as writer:
         put(writer, make_indexed(ONE, "one.txt"), make_indexed(TWO, "two.txt"))
-        writer.put_vectors(["first"], vectors(["The first sentence."]))
+        writer.put_vectors(["first"], vectors(["The first sentence."]), [codes("The first sentence.")])
         writer.publish()
         assert rows(tmp_path, "editions") == 2
         shared = rows(tmp_path, "vectors")
@@ -236,7 +238,7 @@ def test_what_no_source_needs_is_removed_with_the_next_generation(tmp_path: Path
         writer.publish()
         assert rows(tmp_path, "editions") == 1
         assert rows(tmp_path, "chunks") == len(make_indexed(TWO).chunks)
-        own = len(make_indexed(TWO).sentences) + len(make_indexed(TWO).intents)
+        own = len(make_indexed(TWO).sentences) + len(make_indexed(TWO).intents) + len(make_indexed(TWO).headings.codes)
         assert rows(tmp_path, "vectors") == own < shared
         assert writer.vectors(["first"]) == {}, "a vector that was used and is not any more goes with its key"
         assert writer.document_recipe(make_indexed(ONE).document.id) is None
@@ -350,11 +352,17 @@ def test_an_index_without_documents(tmp_path: Path) -> None:
 def test_a_long_document_is_never_copied_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What storing and publishing take for a moment stays below the size of its vectors."""
     monkeypatch.setattr(codec, "TOGETHER", 64)
+    monkeypatch.setattr(records, "TOGETHER", 64)
     monkeypatch.setattr(store_vectors, "TURN", 64)
     text = "".join(f"It is number {number}. " for number in range(12000))
     width = 512
     indexed = replace(make_indexed(text, size=30, intents=False), intent_vectors=np.zeros((0, width), np.float32))
     sentences, chunks = len(indexed.sentences), len(indexed.chunks)
+    indexed = replace(
+        indexed,
+        headings=no_headings(chunks, width),
+        token_codes=lambda first, last: [number.to_bytes(4 * width // 8, "big") for number in range(first, last)],
+    )
     rng = np.random.default_rng(3)
     own = unit_rows(rng.standard_normal((sentences, width))).astype(np.float16)
     indexed = replace(indexed, sentence_vectors=own, chunk_vectors=unit_rows(rng.standard_normal((chunks, width))))
@@ -369,5 +377,7 @@ def test_a_long_document_is_never_copied_whole(tmp_path: Path, monkeypatch: pyte
             tracemalloc.stop()
     with Snapshot.open(tmp_path) as snapshot:
         stored, _ = snapshot.sentence_vectors(np.arange(chunks))
+        found, offsets = snapshot.sentence_tokens(np.arange(chunks))
     np.testing.assert_array_equal(stored.astype(np.float16), own)
+    assert [int.from_bytes(part.tobytes(), "big") for part in np.split(found, offsets[1:-1])] == list(range(sentences))
     assert peak < own.nbytes
