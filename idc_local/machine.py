@@ -36,6 +36,7 @@ LIBRARIES: Mapping[str, str] = {
     "threadpoolctl": "threadpoolctl",
     "tokenizers": "tokenizers",
     "torch": "torch",
+    "xxhash": "xxhash",
 }
 """Module of each library that the package needs."""
 

@@ -25,7 +25,7 @@ from typing import Any
 from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch, quote
 from idc_local.fingerprint import canonical_json, parse_json, sha256_hex
 
-FORMAT = 3
+FORMAT = 4
 """Raised whenever an older program could not read the files of a generation."""
 
 MANIFEST = "manifest.json"

@@ -43,6 +43,7 @@ OWNERS: dict[str, set[str]] = {
     "threadpoolctl": {"backends.minilm"},
     "faiss": {"store.vectors"},
     "bm25s": {"store.lexical"},
+    "xxhash": {"store.blocks"},
     "platformdirs": {"config"},
     "matplotlib": {"plots"},
 }
