@@ -66,13 +66,13 @@ class _Tally:
     updated: int = 0
     unchanged: int = 0
     removed: int = 0
-    empty: int = 0
     chunks: int = 0
     intents: int = 0
     late: int = 0
     fresh: set[str] = field(default_factory=set)
     skipped: list[Skip] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
 
 
 class IndexRun:
@@ -216,7 +216,8 @@ class IndexRun:
                 root=entry.root,
             )
         )
-        self._tally.empty += not document.text.strip()
+        if not document.text.strip():
+            self._tally.empty.append(path)
         if old is None:
             self._tally.new += 1
             self._tally.fresh.add(document.id)
@@ -270,7 +271,7 @@ class IndexRun:
             updated=tally.updated,
             unchanged=tally.unchanged,
             removed=tally.removed,
-            empty=tally.empty,
+            empty=len(tally.empty),
             chunks=tally.chunks,
             sentences_embedded=self._ports.embedder.embedded,
             windows_generated=self._pipeline.windows_generated,
@@ -279,6 +280,7 @@ class IndexRun:
             seconds=dict(self._pipeline.seconds),
             generation=generation,
             notes=self._notes(),
+            empty_paths=tuple(tally.empty),
         )
 
     def _notes(self) -> tuple[str, ...]:

@@ -312,7 +312,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What a run of ``index`` did."""
+    """What a run of ``index`` did. ``empty_paths``: the files, ``empty`` in number, that were read and hold no text."""
 
     new: int
     updated: int
@@ -327,6 +327,7 @@ class IndexReport:
     seconds: Mapping[str, float] = field(default_factory=dict)
     generation: int = 0
     notes: tuple[str, ...] = ()
+    empty_paths: tuple[str, ...] = ()
 
 
 JsonValue = Mapping[str, Any] | Sequence[Any] | str | int | float | bool | None

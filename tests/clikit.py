@@ -108,6 +108,7 @@ REPORT = IndexReport(
     seconds={"embed": 1.25},
     generation=4,
     notes=("one document has heuristic intents",),
+    empty_paths=("docs/blank.md",),
 )
 CHECKS = (Check("manifest", "ok", "3 files"), Check("vectors", "warn", "old", "idc-local compact"))
 FAILED = (*CHECKS, Check("records", "fail", "sha256 differs", "idc-local index PATH --rebuild"))

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 REPORT_COLUMNS = ("new", "updated", "unchanged", "removed", "skipped", "empty", "chunks", "intents")
 FORECAST_COLUMNS = ("new", "updated", "unchanged", "removed", "skipped", "files", "bytes", "seconds", "disk_bytes")
+EMPTY_NAMES = 3
+"""Empty files that are named unless -v asks for all: some folders hold thousands on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +132,20 @@ def _notes(session: Session, report: IndexReport) -> None:
     _tell_skips(session, report.skipped)
     if not (report.new or report.updated or report.unchanged or report.removed or report.skipped):
         session.note("no file to read there: hidden files and ignored ones are left out, see idc-local index --help")
-    empty = f", {counted(report.empty, 'file')} empty" if report.empty else ""
-    session.note(f"{counted(report.chunks, 'passage')} and {counted(report.intents, 'question')} made{empty}")
+    made = f"{counted(report.chunks, 'passage')} and {counted(report.intents, 'question')} made"
+    session.note(made + _empty_files(report.empty_paths, all_names=session.verbosity > 0))
     for note in report.notes:
         session.note(f"note: {note}")
     for stage, seconds in report.seconds.items():
         session.detail(f"{stage}: {duration(seconds)}")
+
+
+def _empty_files(paths: tuple[str, ...], *, all_names: bool) -> str:
+    if not paths:
+        return ""
+    shown = paths if all_names else paths[:EMPTY_NAMES]
+    more = f" and {len(paths) - len(shown):,} more" if len(shown) < len(paths) else ""
+    return f", {counted(len(paths), 'file')} empty: {', '.join(shown)}{more}"
 
 
 def _tell_skips(session: Session, skips: tuple[Skip, ...]) -> None:

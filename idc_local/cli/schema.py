@@ -146,6 +146,7 @@ def report_item(report: IndexReport) -> dict[str, Any]:
         "removed": report.removed,
         "skipped": [skip_item(skip) for skip in report.skipped],
         "empty": report.empty,
+        "empty_paths": list(report.empty_paths),
         "chunks": report.chunks,
         "intents": report.intents,
         "sentences_embedded": report.sentences_embedded,

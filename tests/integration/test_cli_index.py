@@ -81,11 +81,28 @@ def test_index_counts_and_says_why_files_were_skipped(call: Call, home: Path) ->
     assert first.exit_code == 0
     assert first.stdout == "4 new, 0 updated, 0 unchanged, 0 removed, 1 skipped\n"
     assert "skipped photo.bin: " in first.stderr
-    assert "1 file empty" in first.stderr
+    assert "made, 1 file empty: empty.md\n" in first.stderr
     assert call("index", "docs").stdout == "0 new, 0 updated, 4 unchanged, 0 removed, 1 skipped\n"
     (home / "docs" / "rent.txt").write_text("The rent is due in June.\n")
     (home / "docs" / "empty.md").unlink()
     assert call("index", "docs").stdout == "0 new, 1 updated, 2 unchanged, 1 removed, 1 skipped\n"
+
+
+def test_empty_files_are_named_and_of_many_the_first(call: Call, home: Path) -> None:
+    names = [f"blank{number:04d}.txt" for number in range(1100)]
+    (home / "many").mkdir()
+    for name in names:
+        (home / "many" / name).write_text(" \n")
+    told = call("index", "many", "--intents", "off")
+    assert told.stderr.endswith("1,100 files empty: blank0000.txt, blank0001.txt, blank0002.txt and 1,097 more\n")
+    for name in names[4:]:
+        (home / "many" / name).unlink()
+    for options, end in (((), f"{', '.join(names[:3])} and 1 more"), (("-v",), ", ".join(names[:4]))):
+        assert f"4 files empty: {end}\n" in call("index", "many", "--rebuild", *options).stderr
+    report = json.loads(call("index", "many", "--rebuild", "--format", "json").stdout)
+    assert (report["empty"], report["empty_paths"]) == (4, names[:4])
+    (home / "many" / names[0]).unlink()
+    assert "3 files empty: blank0001.txt, blank0002.txt, blank0003.txt\n" in call("index", "many", "--rebuild").stderr
 
 
 def test_a_folder_without_files_to_read_is_told(call: Call, home: Path) -> None:

@@ -198,6 +198,7 @@ def test_empty_files_are_counted_and_do_not_crash(kit: Kit, docs: Path) -> None:
     (docs / "blank.txt").write_text(" \n\n ")
     report = kit.add(docs)
     assert (report.new, report.empty, report.skipped) == (6, 2, ())
+    assert sorted(report.empty_paths) == ["blank.txt", "empty.md"]
     assert kit.add(docs).unchanged == 6
 
 

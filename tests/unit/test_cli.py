@@ -498,7 +498,7 @@ def test_index_summary_goes_to_stdout_and_reasons_to_stderr() -> None:
     assert result.stdout == "2 new, 1 updated, 3 unchanged, 0 removed, 1 skipped\n"
     assert result.stderr == (
         "skipped docs/photo.bin: binary. hint: leave it out\n"
-        "9 passages and 12 questions made, 1 file empty\n"
+        "9 passages and 12 questions made, 1 file empty: docs/blank.md\n"
         "note: one document has heuristic intents\n"
     )
     assert invoke("index", "docs", "-q").stderr == ""
