@@ -7,6 +7,7 @@ read, so no archive can write anywhere else.
 
 from __future__ import annotations
 
+import errno
 import glob
 import hashlib
 import json
@@ -43,6 +44,8 @@ from idc_local.types import Check
 
 DESCRIPTION = "index.json"
 ARCHIVE_FORMAT = 1
+DISK_FAILURES = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""For which the place that was named is not to blame."""
 LARGEST_DESCRIPTION = 1 << 20
 STEP = 1 << 20
 
@@ -59,11 +62,11 @@ def export_index(folder: Path, file: Path) -> list[Check]:
     """Writes the index in ``folder`` to ``file``, which is replaced at once and only when the new one is whole.
 
     Raises:
-        StoreError: there is no index, or a file cannot be written.
+        InputError: ``file`` cannot be written, or is something else already.
+        StoreError: there is no index, or the disk is full or fails.
         StoreLocked: another process writes to the index.
         StoreCorrupt: the database is not as the last writer left it.
     """
-    _check_replaceable(file)
     with _writing(file), _work_folder(file, "export") as work:
         copy = work / DATABASE
         os.close(open_private(copy))
@@ -85,15 +88,21 @@ def export_index(folder: Path, file: Path) -> list[Check]:
 
 @contextmanager
 def _writing(file: Path) -> Iterator[None]:
-    """Turns OSError into one line about the exported file, whose name SQLite takes in UTF-8 alone."""
+    """Turns OSError into one line about the exported file, whose name SQLite takes in UTF-8 alone.
+
+    A place that cannot be written is an argument that cannot be used, unlike a disk that fails.
+    """
     try:
         str(file).encode()
+        _check_replaceable(file)
         yield
     except UnicodeEncodeError as error:
         raise InputError(f"{file} is no name in UTF-8", hint="choose another name") from error
     except OSError as error:
-        hint = "check that its folder exists, its permissions and free space"
-        raise StoreError(f"{file} cannot be written: {error.strerror or error}", hint=hint) from error
+        what = f"{file} cannot be written: {error.strerror or error}"
+        if error.errno in DISK_FAILURES:
+            raise StoreError(what, hint="make room on its disk, or choose another place") from error
+        raise InputError(what, hint="check that its folder exists, and its permissions") from error
 
 
 def _check_replaceable(file: Path) -> None:

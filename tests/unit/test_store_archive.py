@@ -147,7 +147,7 @@ def test_export_needs_an_index_and_the_lock(folder: Path, tmp_path: Path) -> Non
         export_index(tmp_path / "none", tmp_path / "x.tar")
     with Writer.open(folder, FINGERPRINT), pytest.raises(StoreLocked):
         export_index(folder, tmp_path / "x.tar")
-    with pytest.raises(StoreError):
+    with pytest.raises(InputError, match=r"missing/x\.tar cannot be written: No such file or directory"):
         export_index(folder, tmp_path / "missing" / "x.tar")
     with pytest.raises(InputError, match="cannot be read: No such file"):
         import_index(tmp_path / "x.tar", tmp_path / "new")
@@ -165,7 +165,7 @@ def test_only_an_exported_index_is_replaced(folder: Path, tmp_path: Path) -> Non
     export_index(folder, tmp_path / "empty")
     import_index(tmp_path / "empty", tmp_path / "copy")
     assert visible(tmp_path / "copy")["ids"] == visible(folder)["ids"]
-    with pytest.raises(StoreError, match=r"none/x\.tar cannot be written: No such file or directory"):
+    with pytest.raises(InputError, match=r"none/x\.tar cannot be written: No such file or directory"):
         export_index(folder, tmp_path / "none" / "x.tar")
 
 
