@@ -34,8 +34,9 @@ _GREETING = re.compile(r"\s*[^\W\d][^\n]{,58}[,\uff0c\u060c]\s*")
 
 
 def sentence_gaps(sentences: Sentences) -> IntArray:
-    """int64 [n]: ``boundary`` and ``glue`` of the gap before each sentence as one number, 0 to 7."""
-    return np.asarray(sentences.boundary + GLUE * sentences.glue, dtype=np.int64)
+    """int64 [n]: ``boundary`` (DOCUMENT as HEADING) and ``glue`` of the gap before each as one number, 0 to 7."""
+    boundary = np.minimum(sentences.boundary, Structure.HEADING)
+    return np.asarray(boundary + GLUE * sentences.glue, dtype=np.int64)
 
 
 def answer_span(

@@ -26,7 +26,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from idc_local.types import CutReason, IntArray, Limits, Sentences
+from idc_local.types import CutReason, IntArray, Limits, Sentences, Structure
 
 Float64Array = npt.NDArray[np.float64]
 
@@ -111,6 +111,8 @@ class Objective(Protocol):
 def build_units(sentences: Sentences, limits: Limits, max_sentences: int | None = None) -> Units:
     """Units of glued sentences under ``limits`` and, where given, a maximum number of sentences.
 
+    No chunk of them reaches from one into another of the documents that a file holds.
+
     A glued run that breaks a limit is released into the fewest pieces that hold it, each as long as it can be, so
     that a heading keeps the beginning of what it heads.
     """
@@ -129,7 +131,8 @@ def build_units(sentences: Sentences, limits: Limits, max_sentences: int | None 
     bounds = np.append(np.flatnonzero(free), count).astype(np.int64)
     bounds = _release(bounds, totals, caps)
     chars, tokens, numbers = (total[bounds] for total in totals)
-    return Units(bounds, chars, tokens, _lowest((chars, tokens, numbers), caps))
+    units = Units(bounds, chars, tokens, _lowest((chars, tokens, numbers), caps))
+    return units.with_barriers(np.flatnonzero(sentences.boundary[bounds[:-1]] == Structure.DOCUMENT))
 
 
 def _release(bounds: IntArray, totals: tuple[IntArray, ...], caps: tuple[int, ...]) -> IntArray:

@@ -107,7 +107,7 @@ def _closes(sentences: Sentences, first: int, place: int) -> bool:
     """True where the window that began at ``first`` ends before sentence ``place``."""
     if sentences.glue[place]:
         return False
-    if sentences.boundary[place] == Structure.HEADING or place - first >= MAX_WINDOW_SENTENCES:
+    if sentences.boundary[place] >= Structure.HEADING or place - first >= MAX_WINDOW_SENTENCES:
         return True
     return int(sentences.ends[place] - sentences.starts[first]) > WINDOW_CHARS
 
@@ -119,7 +119,7 @@ def _joins(sentences: Sentences, before: Window, window: Window) -> bool:
         small
         and window.end - before.start <= WINDOW_CHARS + MIN_WINDOW_CHARS
         and before.last == window.first
-        and bool(sentences.boundary[window.first] != Structure.HEADING)
+        and bool(sentences.boundary[window.first] < Structure.HEADING)
     )
 
 

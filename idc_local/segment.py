@@ -62,7 +62,7 @@ def is_short(sentences: Sentences, limits: Limits) -> bool:
     if not len(sentences):
         return False
     size = int(sentences.ends[-1] - sentences.starts[0])
-    headings = np.flatnonzero(sentences.boundary == Structure.HEADING)
+    headings = np.flatnonzero(sentences.boundary >= Structure.HEADING)
     one_part = bool(np.all(sentences.glue[1 : int(headings[-1]) + 1])) if headings.size else True
     most = min(limits.target_chars, limits.max_chars)
     return one_part and size <= most and int(sentences.tokens.sum()) <= limits.max_tokens

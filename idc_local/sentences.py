@@ -69,7 +69,7 @@ def _drafted(text: str, blocks: Sequence[Block], media_type: str, language: str)
     draft = _Draft()
     for index, block in enumerate(blocks):
         first = _gap(blocks, index)
-        if first != Structure.HEADING and draft.starts and _is_ornament(text, block):
+        if first < Structure.HEADING and draft.starts and _is_ornament(text, block):
             continue
         inner = Structure.ITEM if block.kind is BlockKind.TABLE else Structure.NONE
         for place, start in enumerate(_starts(text, block, media_type, language)):
@@ -83,7 +83,7 @@ def _gap(blocks: Sequence[Block], index: int) -> int:
     """The class of the gap before a block."""
     kind = blocks[index].kind
     if kind is BlockKind.HEADING:
-        return Structure.HEADING
+        return Structure.HEADING if blocks[index].level else Structure.DOCUMENT
     same_list = kind is BlockKind.LIST_ITEM and index > 0 and blocks[index - 1].kind is kind
     return Structure.ITEM if same_list else Structure.PARAGRAPH
 
@@ -186,7 +186,7 @@ def _arrays(blocks: Sequence[Block], draft: _Draft, size: int, limits: Limits) -
         tokens=np.array(draft.tokens, dtype=np.int64),
         block=np.array(draft.blocks, dtype=np.int64),
         boundary=boundary,
-        level=np.where(boundary == Structure.HEADING, levels, 0),
+        level=np.where(boundary >= Structure.HEADING, levels, 0),
         glue=np.array(_glue(blocks, draft, size, limits), dtype=np.bool_),
     )
 
@@ -216,6 +216,8 @@ def _glue(blocks: Sequence[Block], draft: _Draft, size: int, limits: Limits) -> 
 def _wanted(blocks: Sequence[Block], draft: _Draft, index: int, whole: set[int]) -> bool:
     """True where the gap before a sentence should not be cut: after a heading or table header, inside code."""
     before = draft.blocks[index - 1]
+    if draft.boundary[index] == Structure.DOCUMENT:
+        return False
     if blocks[before].kind is BlockKind.HEADING:
         return True
     if before != draft.blocks[index]:

@@ -46,7 +46,8 @@ class Block:
     """A run of the extracted text with one role.
 
     ``headings`` is the heading path that the block stands under (a heading block is the last of its own path).
-    ``level`` is 1 to 6 for a heading, the nesting depth (from 1) for a list item, else 0.
+    ``level`` is 1 to 6 for a heading, the nesting depth (from 1) for a list item, else 0. A heading of level 0 begins
+    one of several documents in the file, as a mail in a mailbox: no chunk holds any of two.
     ``header`` is the span of a table's header row(s), which every part of the table must be able to show.
     """
 
@@ -102,6 +103,8 @@ class Structure:
     """between two blocks"""
     HEADING = 3
     """before a heading; deeper ranks share the class, ``Sentences.level`` tells them apart"""
+    DOCUMENT = 4
+    """before the next of several documents in one file: no chunk reaches across"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +117,8 @@ class Sentences:
     tokens: word pieces of the embedder, without its special tokens.
     block: index into ``Document.blocks``.
     boundary: ``Structure`` class of the gap before the sentence (the first has HEADING).
-    level: heading level 1 to 6 where ``boundary`` is HEADING, else 0.
-    glue: True where the gap before the sentence must not be cut (inside a code block that fits a chunk, and after
-        a heading, which stays with what it heads).
+    level: heading level 1 to 6 where ``boundary`` is HEADING, 1 where it is DOCUMENT, else 0.
+    glue: True where the gap before must not be cut: in code that fits a chunk, and after a heading.
     """
 
     starts: IntArray
@@ -337,9 +339,8 @@ JsonValue = Mapping[str, Any] | Sequence[Any] | str | int | float | bool | None
 class SourceRecord:
     """What an index knows of one source file. ``document_id`` is empty where nothing could be read of it.
 
-    ``reason`` is empty for a file that was read; otherwise why its newest state was skipped, in which case
-    ``document_id`` names the last good version, if there is one. ``root`` is the absolute folder that ``path`` is
-    relative to (empty for standard input).
+    ``reason``: why its newest state was skipped, if it was; then ``document_id`` names the last good version, if there
+    is one. ``root``: the absolute folder that ``path`` is relative to (empty for standard input).
     """
 
     path: str

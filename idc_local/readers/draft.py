@@ -56,6 +56,11 @@ class Draft:
         title = one_line(title)
         self._emit(RawBlock(BlockKind.HEADING, 0, 0, max(1, min(level, _LOWEST)), title), title)
 
+    def document(self, title: str) -> None:
+        """The title of one of several documents in the file, of which no chunk reaches into another."""
+        title = one_line(title)
+        self._emit(RawBlock(BlockKind.HEADING, 0, 0, 0, title), title)
+
     def paragraph(self, text: str, marks: Iterable[tuple[int, str]] = ()) -> None:
         """A paragraph; its line ends are kept. ``marks``: offsets in a tidy ``text`` at which further pages begin."""
         start = self._emit(RawBlock(BlockKind.PARAGRAPH, 0, 0), _lines(text))

@@ -35,7 +35,7 @@ _MAX_PARTS = 1000
 
 
 class MailReader:
-    """Messages under their subjects; in a mailbox each is a page called ``message N``."""
+    """Messages under their subjects; in a mailbox each is a page called ``message N``, and a document of its own."""
 
     media_types = ("message/rfc822", "application/mbox")
     suffixes = (".eml", ".mbox", ".mbx")
@@ -53,7 +53,7 @@ class MailReader:
             if is_box:
                 draft.page(f"message {number}")
             if message.strip():
-                _Writer(draft, path).message(_parsed(message, path), 1)
+                _Writer(draft, path).message(_parsed(message, path), 1, own=is_box)
         text, blocks, pages = draft.finish()
         return build_document(source, text, blocks, pages)
 
@@ -84,9 +84,16 @@ class _Writer:
         self._path = path
         self._parts = 0
 
-    def message(self, message: Message, level: int) -> None:
-        """Subject, headers, text and attachments; a message inside a message stands below it."""
-        self._draft.heading(_header(message, "Subject") or "(no subject)", level)
+    def message(self, message: Message, level: int, *, own: bool = False) -> None:
+        """Subject, headers, text and attachments; a message inside a message stands below it.
+
+        own: it is one of several in the file that have nothing to do with each other.
+        """
+        subject = _header(message, "Subject") or "(no subject)"
+        if own:
+            self._draft.document(subject)
+        else:
+            self._draft.heading(subject, level)
         lines = [f"{name}: {value}" for name in _HEADERS if (value := _header(message, name))]
         self._draft.paragraph("\n".join(lines))
         self._part(message, level)

@@ -14,7 +14,7 @@ def extend_with(draft: Draft, document: Document, below: int) -> None:
     blocks = []
     for block in document.blocks:
         is_heading = block.kind is BlockKind.HEADING
-        level = min(_LOWEST, block.level + below) if is_heading else block.level
+        level = min(_LOWEST, max(1, block.level) + below) if is_heading else block.level
         title = block.headings[-1] if is_heading and block.headings else ""
         blocks.append(RawBlock(block.kind, block.start, block.end, level, title, block.header))
     draft.extend(document.text, blocks)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from idc_local.dp import Float64Array
-from idc_local.types import FloatArray, Limits, SegmentInput, Sentences
+from idc_local.types import FloatArray, Limits, SegmentInput, Sentences, Structure
 
 
 def unit_rows(rng: np.random.Generator, rows: int, dimension: int) -> FloatArray:
@@ -51,6 +52,15 @@ def random_input(rng: np.random.Generator, count: int, intents: int, dimension: 
     )
 
 
+def of_several(rng: np.random.Generator, data: SegmentInput, share: float) -> SegmentInput:
+    """The input where before a share of the sentences another document begins."""
+    first = (rng.random(len(data.sentences)) < share) & (np.arange(len(data.sentences)) > 0)
+    old = data.sentences
+    boundary = np.where(first, Structure.DOCUMENT, old.boundary)
+    sentences = replace(old, boundary=boundary, level=np.where(first, 1, old.level), glue=old.glue & ~first)
+    return replace(data, sentences=sentences)
+
+
 def random_limits(rng: np.random.Generator) -> Limits:
     return Limits(
         target_chars=int(rng.integers(20, 150)),
@@ -60,7 +70,9 @@ def random_limits(rng: np.random.Generator) -> Limits:
 
 
 def holds(sentences: Sentences, start: int, end: int, limits: Limits, most: int | None) -> bool:
-    """Whether the sentences start..end are within all limits."""
+    """Whether the sentences start..end are of one document and within all limits."""
+    if Structure.DOCUMENT in sentences.boundary[start + 1 : end].tolist():
+        return False
     chars = int(sentences.ends[end - 1] - sentences.starts[start])
     tokens = int(sentences.tokens[start:end].sum())
     return chars <= limits.max_chars and tokens <= limits.max_tokens and (most is None or end - start <= most)

@@ -18,6 +18,7 @@ from tests.reference.segment_cases import (
     holds,
     legal_segmentations,
     naive_bounds,
+    of_several,
     random_input,
     random_limits,
     total,
@@ -62,7 +63,7 @@ def dips(data: SegmentInput, gaps: list[int], window: int) -> dict[int, float]:
 
 
 def structure(data: SegmentInput, gap: int, w: SegmentWeights) -> float:
-    return {0: 0.0, 1: w.item, 2: w.paragraph, 3: w.heading}[int(data.sentences.boundary[gap])]
+    return {0: 0.0, 1: w.item, 2: w.paragraph, 3: w.heading, 4: w.heading}[int(data.sentences.boundary[gap])]
 
 
 def broken(data: SegmentInput, gap: int) -> int:
@@ -109,7 +110,7 @@ def assert_best(found: Segmentation, every: list[list[int]], chunk: Chunk, cut: 
 def test_paper_objective_is_optimal_among_all_segmentations(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(CASES_PER_SEED):
-        data = random_input(rng, int(rng.integers(1, 13)), int(rng.integers(0, 5)))
+        data = of_several(rng, random_input(rng, int(rng.integers(1, 13)), int(rng.integers(0, 5))), 0.1)
         limits = random_limits(rng)
         params = PaperParams(
             lam=float(rng.choice([0.0, 0.0005, 0.05])),
@@ -128,7 +129,7 @@ def test_paper_objective_is_optimal_among_all_segmentations(seed: int) -> None:
 def test_calibrated_objective_is_optimal_among_all_segmentations(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     for _ in range(CASES_PER_SEED):
-        data = random_input(rng, int(rng.integers(1, 13)), int(rng.integers(0, 5)))
+        data = of_several(rng, random_input(rng, int(rng.integers(1, 13)), int(rng.integers(0, 5))), 0.1)
         limits = random_limits(rng)
         weights = SegmentWeights(
             length=float(rng.choice([0.0, 0.5, 2.0])),
@@ -159,7 +160,7 @@ class Table:
 
 
 def check_ties(rng: np.random.Generator) -> None:
-    sentences = random_input(rng, int(rng.integers(1, 9)), 0).sentences
+    sentences = of_several(rng, random_input(rng, int(rng.integers(1, 9)), 0), 0.1).sentences
     limits = random_limits(rng)
     units = build_units(sentences, limits)
     chunk = rng.integers(-1, 2, (len(units) + 1, len(units) + 1)).astype(float)
@@ -189,7 +190,7 @@ def test_ties_go_to_fewer_chunks_and_then_to_earlier_cuts_seen_from_the_end() ->
 def test_units_follow_glue_and_release_it_only_where_a_limit_asks() -> None:
     rng = np.random.default_rng(11)
     for _ in range(300):
-        sentences = random_input(rng, int(rng.integers(1, 20)), 0).sentences
+        sentences = of_several(rng, random_input(rng, int(rng.integers(1, 20)), 0), 0.1).sentences
         limits = random_limits(rng)
         most = int(rng.integers(1, 6)) if rng.random() < 0.5 else None
         units = build_units(sentences, limits, most)

@@ -112,6 +112,26 @@ def test_a_mailbox_has_a_page_for_each_message() -> None:
     assert read(box, "saved.eml").text == document.text
 
 
+def test_each_mail_of_a_mailbox_is_a_document_of_its_own() -> None:
+    inner = message("Three", "# Not a title\n\nThird.\n")
+    outer = message("Two", "Second.\n")
+    outer.add_attachment(inner)
+    box = b"From a@b Mon\n" + message("One", "First.\n").as_bytes() + b"\nFrom c@d Tue\n" + outer.as_bytes()
+    headings = [
+        (block.level, block.headings) for block in read(box, "a.mbox").blocks if block.kind is BlockKind.HEADING
+    ]
+    assert headings[:3] == [(0, ("One",)), (0, ("Two",)), (2, ("Two", "Three"))]
+    assert [block.level for block in read(message().as_bytes()).blocks if block.kind is BlockKind.HEADING] == [1]
+    carrier = message("Carrier")
+    carrier.add_attachment(box, maintype="application", subtype="mbox", filename="old.mbox")
+    headings = [(block.level, block.headings) for block in read(carrier.as_bytes()).blocks if block.level]
+    assert headings[:3] == [
+        (1, ("Carrier",)),
+        (2, ("Carrier", "Attachment: old.mbox")),
+        (3, ("Carrier", "Attachment: old.mbox", "One")),
+    ]
+
+
 def test_forwards_end_after_a_few_levels() -> None:
     mail = message("level 0")
     for level in range(1, 40):

@@ -47,7 +47,7 @@ def check(document: Document, sentences: Sentences, limits: Limits) -> None:
     assert (np.diff(sentences.block) >= 0).all()
     assert sentences.boundary[0] == Structure.HEADING
     assert not sentences.glue[0]
-    assert ((sentences.level > 0) == (sentences.boundary == Structure.HEADING)).all()
+    assert ((sentences.level > 0) == (sentences.boundary >= Structure.HEADING)).all()
     inside = np.append(False, np.diff(sentences.block) == 0)
     assert set(sentences.boundary[inside].tolist()) <= {Structure.NONE, Structure.ITEM}
     check_runs(sentences, limits)
@@ -152,6 +152,18 @@ def test_blocks_are_boundaries_of_the_right_class() -> None:
         ("end", Structure.PARAGRAPH, 0, True),
     ]
     assert sentences.block.tolist() == [0, 1, 1, 2, 3, 4, 5, 6]
+
+
+def test_each_mail_of_a_mailbox_begins_a_document() -> None:
+    mails = ["Subject: One\n\nIt ends in May. Yes.\n", "Subject: Two\n\n", "From: a@b.org\n\nNo.\n"]
+    document, sentences = cut("".join(f"From a@b.org Mon\n{mail}\n" for mail in mails), "a.mbox")
+    texts = [document.text[start:end].strip() for start, end in zip(sentences.starts, sentences.ends, strict=True)]
+    assert texts == ["One", "It ends in May.", "Yes.", "Two", "(no subject)", "From: a@b.org", "No."]
+    assert sentences.boundary.tolist() == [3, 2, 0, 4, 4, 2, 2]
+    assert sentences.level.tolist() == [1, 0, 0, 1, 1, 0, 0]
+    # A subject stays with its mail, but not that of a mail of nothing else with the next one.
+    assert sentences.glue.tolist() == [False, True, False, False, False, True, False]
+    check(document, sentences, Limits())
 
 
 def test_a_first_paragraph_counts_as_the_begin_of_a_section() -> None:

@@ -14,8 +14,8 @@ from idc_local.errors import UsageError
 from idc_local.segment import StrategyOptions
 from idc_local.strategies import NEEDS_INTENTS, NEEDS_VECTORS, STRATEGIES, run_strategy
 from idc_local.structural import hold_limits
-from idc_local.types import Limits, SegmentInput
-from tests.reference.segment_cases import naive_bounds, random_input
+from idc_local.types import Limits, SegmentInput, Structure
+from tests.reference.segment_cases import naive_bounds, of_several, random_input
 from tests.segment_documents import AXES, assert_limits, assert_partition, documents, limits_of, plain
 
 WIDE = Limits(target_chars=100, max_chars=10_000, max_tokens=10_000)
@@ -61,6 +61,28 @@ def test_sliding_windows_cover_the_sentences_and_move_forward(
     assert ends == sorted(set(ends))
     assert all(start <= end for start, end in zip(starts[1:], ends[:-1], strict=True))
     assert_limits(found, data.sentences, limits, naive_bounds(data.sentences, limits, None))
+
+
+@pytest.mark.parametrize("objective", ["calibrated", "paper"])
+@pytest.mark.parametrize("name", STRATEGIES)
+@settings(max_examples=30, deadline=None)
+@given(
+    data=documents(),
+    limits=limits_of(),
+    sentences=st.one_of(st.none(), st.integers(1, 12)),
+    seed=st.integers(0, 2**32),
+    share=st.sampled_from([0.1, 0.5, 1.0]),
+)
+def test_no_chunk_reaches_into_another_document(
+    name: str, objective: str, data: SegmentInput, limits: Limits, sentences: int | None, seed: int, share: float
+) -> None:
+    data = of_several(np.random.default_rng(seed), data, share)
+    starts = np.flatnonzero(data.sentences.boundary == Structure.DOCUMENT).tolist()
+    options = StrategyOptions(objective=objective, sentences=sentences)
+    for bound in (limits, WIDE):
+        found = run_strategy(name, data, "x" * int(data.sentences.ends[-1]), bound, options).ranges.tolist()
+        assert not [(start, one, two) for start in starts for one, two in found if one < start < two]
+        assert {sentence for one, two in found for sentence in range(one, two)} == set(range(len(data.sentences)))
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
