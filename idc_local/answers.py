@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from idc_local.line_ends import LINE_END
 from idc_local.ranking import SPAN_SHARE, best_run
 from idc_local.types import AnswerSpan, Chunk, FloatArray, IntArray, Sentences, Span, Structure
 from idc_local.wording import is_mail_header
@@ -25,8 +26,6 @@ LITTLE = 30
 
 LOOSE_LINES = frozenset({"application/json", "application/x-ndjson", "text/x-tex"})
 """Types of documents in which several lines of the text may come from one line of the source, or none in between."""
-
-_LINE_END = re.compile(r"\r\n|\r|\n")
 
 _ANNOUNCES = re.compile(r"[:?\uff1a\uff1f\u061f][\s*_`\"'”’»)\]]*\Z")
 
@@ -66,7 +65,7 @@ def on_lines(span: AnswerSpan, chunk: Chunk, media_type: str, line_at: Callable[
     before. So if a chunk has as many of the one as of the other, none was left out, and they can be counted.
     """
     first = chunk.start + len(chunk.text) - len(chunk.text.lstrip())
-    lines = len(_LINE_END.findall(chunk.text.strip())) + 1
+    lines = len(LINE_END.findall(chunk.text.strip())) + 1
     counted = media_type not in LOOSE_LINES and lines == chunk.line_end - chunk.line_start + 1
 
     def line(offset: int) -> int:
@@ -74,7 +73,7 @@ def on_lines(span: AnswerSpan, chunk: Chunk, media_type: str, line_at: Callable[
             return chunk.line_start
         if not counted:
             return line_at(offset)
-        return chunk.line_start + len(_LINE_END.findall(chunk.text[first - chunk.start : offset - chunk.start]))
+        return chunk.line_start + len(LINE_END.findall(chunk.text[first - chunk.start : offset - chunk.start]))
 
     return replace(span, line_start=line(span.start), line_end=line(max(span.start, span.end - 1)))
 

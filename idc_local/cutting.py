@@ -12,12 +12,13 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from math import ceil
 
+from idc_local.line_ends import LINE_END
 from idc_local.ports import TokenCounter
 from idc_local.types import Span
 
 _IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
 _ATOM = re.compile(rf"\s+|[{_IDEOGRAPH}][^\w\s]*\s*|[^\s{_IDEOGRAPH}]+\s*")
-_BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)\s*\Z")
+_BLANK_LINE = re.compile(rf"{LINE_END.pattern}[ \t]*{LINE_END.pattern}\s*\Z")
 _LINE_END = re.compile(r"[\r\n]\s*\Z")
 _SENTENCE_END = re.compile(r"[.!?。！？…।؟۔][\"'”’»)\]」』]*\s*\Z")
 _CLAUSE = re.compile(r"(?:[;:—–][\"'”’»)\]」』]*|[，、；：،؛・])\s*\Z")

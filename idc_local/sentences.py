@@ -18,16 +18,17 @@ from sentencex import get_sentence_boundaries
 
 from idc_local.abbreviations import repaired
 from idc_local.cutting import Cutter, Room
+from idc_local.line_ends import LINE_END
 from idc_local.ports import TokenCounter
 from idc_local.types import Block, BlockKind, Document, Limits, Sentences, Span, Structure
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _VISIBLE = re.compile(r"\S")
 _WORD = re.compile(r"[^\W_]")
-_ROW_END = re.compile(r"(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*")
+_ROW_END = re.compile(rf"{LINE_END.pattern}(?:[ \t]*{LINE_END.pattern})*")
 _HARD_BREAK = {
     "text/html": re.compile(r"\n"),
-    "text/markdown": re.compile(r"(?:(?<! ) {2,}|\\)(?:\r\n|\r|\n)[ \t]*"),
+    "text/markdown": re.compile(rf"(?:(?<! ) {{2,}}|\\){LINE_END.pattern}[ \t]*"),
 }
 _LONGEST_ORNAMENT = 120
 _SLICE = 4000

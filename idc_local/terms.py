@@ -23,6 +23,7 @@ import numpy.typing as npt
 import snowballstemmer
 
 from idc_local.language import FUNCTION_WORDS
+from idc_local.line_ends import LINE_END
 
 _STEMMERS = {
     "ar": "arabic",
@@ -105,7 +106,7 @@ _MIXED = re.compile(r"([^\W\d_]{2,})(\d+)|(\d+)([^\W\d_]{2,})")
 _TIME_STAMP = re.compile(r"(?<=\d{4}-\d\d-\d\d)t(?=\d\d:\d\d)")
 """Parts day and time in ``2024-06-03T10:30:02Z``."""
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
-_BROKEN = re.compile(r"(?<=[^\W\d_]{2})[-\xad\u2010][ \t]*(?:\r\n|\r|\n)[ \t]*(?=[^\W\d_A-Z])")
+_BROKEN = re.compile(rf"(?<=[^\W\d_]{{2}})[-\xad\u2010][ \t]*{LINE_END.pattern}[ \t]*(?=[^\W\d_A-Z])")
 _UNSEEN = re.compile(r"[\xad\u180e\u200b\u200d\u200e\u200f\u2060-\u2064\ufeff]|(?<![\u0600-\u06ff])\u200c")
 """Persian writes the space that is no space (U+200C) before endings: there it parts words."""
 _HYPHENS = str.maketrans({"\u2010": "-", "\u2011": "-"})

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from idc_local.errors import NothingFound
+from idc_local.line_ends import LINE_END
 
 if TYPE_CHECKING:
     from idc_local.types import Hit
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
 LONG_LINE = 200
 """Characters that are shown at most of each line around a passage: some documents are one line."""
 
@@ -99,10 +98,10 @@ def _around(hit: Hit, document_text: Callable[[str], str], lines: int, room: int
 
 def _last_lines(text: str, count: int) -> str:
     """The last ``count`` lines that hold anything."""
-    kept = [line for line in _LINE_END.split(text) if line.strip()]
+    kept = [line for line in LINE_END.split(text) if line.strip()]
     return "\n".join(kept[-count:])
 
 
 def _first_lines(text: str, count: int) -> str:
-    kept = [line for line in _LINE_END.split(text) if line.strip()]
+    kept = [line for line in LINE_END.split(text) if line.strip()]
     return "\n".join(kept[:count])

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from idc_local.fingerprint import document_id, sha256_hex
+from idc_local.line_ends import LINE_END
 from idc_local.types import Block, BlockKind, Document, Span
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _NEAR = re.compile(r"\S")
 
 
@@ -41,7 +41,7 @@ class RawBlock:
 def line_starts(text: str) -> list[int]:
     r"""Offsets at which lines begin; ``\n``, ``\r\n`` and a lone ``\r`` end a line."""
     starts = [0]
-    starts.extend(match.end() for match in _LINE_END.finditer(text))
+    starts.extend(match.end() for match in LINE_END.finditer(text))
     if len(starts) > 1 and starts[-1] == len(text):
         starts.pop()
     return starts

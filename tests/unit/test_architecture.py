@@ -14,10 +14,10 @@ LAYERS: dict[str, int] = {
     name: layer
     for layer, names in {
         0: "types errors",
-        1: """ports fingerprint abbreviations language sentences cutting terms wording grounding queries intents
-              heuristics budget chunks filters ranking metrics dp chunk_sums segment segment_paper
-              segment_calibrated structural coherence c99 cluster strategies answers spelling
-              interaction tokencodes indexed""",
+        1: """ports fingerprint line_ends abbreviations language sentences cutting terms wording grounding queries
+              intents heuristics budget chunks filters ranking metrics dp chunk_sums segment segment_paper
+              segment_calibrated structural coherence c99 cluster strategies answers spelling interaction
+              tokencodes indexed""",
         2: """config machine lockdown netguard readers catalogue licences pull adopt unbundle bundle carried datasets
               evalcache sample plots whereabouts backends store""",
         3: """status embedding memory sources prediction pipeline indexing forecasting searching evaluation silence gaps
