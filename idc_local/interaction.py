@@ -56,7 +56,12 @@ class WordValues:
 
 
 def _with_meaning(words: Sequence[str], language: str) -> BoolArray:
-    """Bool [len(words)]: whether each has terms in the language, as function words and punctuation have none."""
+    """Which words have terms in the language, as function words and punctuation have none: bool [len(words)].
+
+    Where a tokenizer does not tell the words, all are taken.
+    """
+    if not any(words):
+        return np.ones(len(words), dtype=np.bool_)
     meaning = {word: _has_terms(word, language) for word in set(words)}
     return np.array([meaning[word] for word in words], dtype=np.bool_)
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from idc_local.types import FloatArray, IntArray, Span
 
-LIKELY = 0.75
+LIKELY = 0.78
 SPAN_SHARE = 0.4
 """Share of the best sentence's evidence that a sentence must exceed to lengthen the answer."""
 TOKEN_BY_TOKEN = 40
@@ -188,7 +188,7 @@ def top_k(scores: FloatArray, ids: Sequence[str], k: int) -> IntArray:
 def likely_hits(fused: FloatArray) -> int:
     """How many of the hits, fused scores float32 [k] in descending order, are likely to hold the answer.
 
-    Those that reach 0.75 of the first one's score: of the rest, what stands out in them is mostly no answer.
+    Those that reach 0.78 of the first one's score: of the rest, what stands out in them is mostly no answer.
     """
     return int(np.count_nonzero(np.asarray(fused) >= LIKELY * fused[0])) if len(fused) else 0
 

@@ -146,6 +146,21 @@ def test_tokens_are_the_last_layer_of_the_library(embedder: SentenceEmbedder) ->
         assert np.linalg.norm(found.vectors, axis=1) == pytest.approx(np.ones(len(inner)), abs=1e-5)
 
 
+def test_sentences_get_vectors_and_tokens_from_one_pass(files: ModelFiles, embedder: SentenceEmbedder) -> None:
+    long = " ".join(f"{text} {number}" for number, text in enumerate(TEXTS * 7))
+    texts = [*TEXTS, long, TEXTS[0]]
+    vectors, tokens = embedder.encode_sentences(texts)
+    assert (vectors == embedder.encode_documents(texts)).all()
+    whole = embedder.document_tokens(texts)
+    for found, expected in zip([*tokens[: len(TEXTS)], tokens[-1]], [*whole[: len(TEXTS)], whole[-1]], strict=True):
+        assert found.words == expected.words
+        assert found.vectors == pytest.approx(expected.vectors, abs=0.05 if embedder._bfloat16 else 1e-4)
+    # Behind the window too: all the words, in their order.
+    assert "".join(tokens[len(TEXTS)].words).startswith("".join(whole[len(TEXTS)].words[:200]))
+    assert len(tokens[len(TEXTS)].words) == load_token_counter(files.main).count([long])[0]
+    assert embedder.encode_sentences([])[1] == []
+
+
 @pytest.mark.parametrize("prompt", ["", "query: "])
 def test_tokens_without_torch_are_the_same(files: ModelFiles, prompt: str) -> None:
     prompted = replace(files, query_prompt=prompt)

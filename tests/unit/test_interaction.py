@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from idc_local.interaction import WordValues, late_interaction
+from idc_local.interaction import WordValues, coded_content, late_interaction, late_interactions
 from idc_local.ports import Tokens
 from idc_local.spelling import KnownTerms
+from idc_local.tokencodes import encode_tokens
 from idc_local.types import FloatArray
 
 PASSAGES = 100
@@ -48,6 +49,46 @@ def test_interaction_equals_brute_force(seed: int) -> None:
     best = [max(float(one @ other) for other in passage) for one in question]
     expected = sum(float(weight) * value for weight, value in zip(weights, best, strict=True)) / float(weights.sum())
     assert late_interaction(question, passage, weights) == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_interactions_from_codes_equal_brute_force(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    width, counts = 16, [rng.integers(0, 4, size=6), rng.integers(0, 2, size=6)]
+    question = rng.standard_normal((3, width)).astype(np.float32)
+    question /= np.linalg.norm(question, axis=1, keepdims=True)
+    weights = rng.uniform(1, 5, size=3).astype(np.float32)
+    vectors = [rng.standard_normal((int(own.sum()), width)).astype(np.float32) for own in counts]
+    offsets = [np.concatenate([[0], np.cumsum(own)]) for own in counts]
+    found = late_interactions(
+        question, weights, *((encode_tokens(own), ends) for own, ends in zip(vectors, offsets, strict=True))
+    )
+    for passage in range(6):
+        held = np.concatenate(
+            [own[ends[passage] : ends[passage + 1]] for own, ends in zip(vectors, offsets, strict=True)]
+        )
+        signs = np.where(held > 0, 1, -1) * np.float32(math.sqrt(math.pi / 2 / width))
+        if len(held):
+            best = [max(float(one @ other) for other in signs) for one in question]
+            expected = sum(float(w) * value for w, value in zip(weights, best, strict=True)) / float(weights.sum())
+            assert found[passage] == pytest.approx(expected, abs=1e-5)
+        else:
+            assert np.isnan(found[passage])
+
+
+def test_a_question_without_tokens_interacts_with_nothing() -> None:
+    codes = np.zeros((2, 1), dtype=np.uint8), np.array([0, 1, 2])
+    nothing = np.zeros((0, 8), dtype=np.float32)
+    assert np.isnan(late_interactions(nothing, nothing[:, 0], codes)).tolist() == [True, True]
+
+
+def test_only_words_with_a_meaning_are_coded() -> None:
+    first, second = tokens(["the", "pump", "##s", "."]), tokens(["of", "the", ",", "."])
+    assert coded_content([first, second], "en") == [encode_tokens(first.vectors[[1, 2]]).tobytes(), b""]
+    assert coded_content([second], "de") == [encode_tokens(second.vectors[:2]).tobytes()], "no German function words"
+    untold = tokens(["", ""])
+    assert coded_content([untold], "en") == [encode_tokens(untold.vectors).tobytes()]
+    assert coded_content([], "en") == []
 
 
 def test_rare_words_weigh_most_and_function_words_least() -> None:

@@ -20,6 +20,7 @@ from idc_local.ranking import (
     sentence_evidence,
     term_coverage,
     top_k,
+    weigh_tokens,
 )
 from idc_local.types import FloatArray
 
@@ -141,7 +142,16 @@ def test_lifting_keeps_the_best_chunk_best(values: list[float], gain: float) -> 
     assert lifted[int(np.argmax(floats(*values)))] == pytest.approx(max(values))
 
 
+def test_tokens_are_weighed_in_by_their_share() -> None:
+    fused = floats(0.9, 0.5, 0.4, 0.1)
+    # .3, .7 and .5 are scaled to 0, 1 and .5; what was not looked at counts as 0.
+    weighed = weigh_tokens(fused, floats(0.3, 0.7, 0.5, np.nan), RankingWeights(tokens=0.4))
+    assert weighed.tolist() == pytest.approx([0.54, 0.7, 0.44, 0.06])
+    assert weigh_tokens(fused, floats(*[np.nan] * 4), RankingWeights(tokens=0.4)).tolist() == fused.tolist()
+    assert weigh_tokens(fused, floats(0.3, 0.7, 0.5, 0.1), RankingWeights(tokens=0.0)).tolist() == fused.tolist()
+
+
 def test_likely_hits_are_those_near_the_first() -> None:
-    assert likely_hits(floats(0.8, 0.6, 0.59, 0.1)) == 2
+    assert likely_hits(floats(0.8, 0.63, 0.62, 0.1)) == 2
     assert likely_hits(floats(1.0)) == 1
     assert likely_hits(floats()) == 0
