@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -74,18 +75,32 @@ def macro_estimate(sets: Sequence[tuple[Values, IntArray]], seed: int) -> Estima
     draws the same documents, whatever is compared.
     """
     means = np.mean([values.mean(axis=0) for values, _ in sets], axis=0)
-    generator = np.random.default_rng(seed)
-    replicates = np.mean([_replicates(values, groups, generator) for values, groups in sets], axis=0)
+    drawn = _draws(seed, tuple(int(groups.max()) + 1 for _, groups in sets))
+    replicates = np.mean([_replicates(*one, own) for one, own in zip(sets, drawn, strict=True)], axis=0)
     low, high = np.quantile(replicates, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return Estimate(means, low, high)
 
 
-def _replicates(values: Values, groups: IntArray, generator: np.random.Generator) -> Values:
-    """Means of resampled sets, float64 [REPLICATES, metrics]."""
-    count = int(groups.max()) + 1
+@lru_cache(maxsize=2)
+def _draws(seed: int, counts: tuple[int, ...]) -> tuple[Values, ...]:
+    """How often each of so many groups of a set is drawn, float64 [REPLICATES, groups] for each set, read-only.
+
+    Remembered: a report asks for the same draws again and again, and drawing costs far more than averaging.
+    """
+    generator = np.random.default_rng(seed)
+    found = []
+    for count in counts:
+        drawn = generator.multinomial(count, np.full(count, 1.0 / count), size=REPLICATES).astype(np.float64)
+        drawn.flags.writeable = False
+        found.append(drawn)
+    return tuple(found)
+
+
+def _replicates(values: Values, groups: IntArray, drawn: Values) -> Values:
+    """Means of resampled sets, float64 [REPLICATES, metrics]. drawn: those of ``_draws``."""
+    count = drawn.shape[1]
     sizes = np.bincount(groups, minlength=count).astype(np.float64)
     sums = np.zeros((count, values.shape[1]))
     np.add.at(sums, groups, values)
-    drawn = generator.multinomial(count, np.full(count, 1.0 / count), size=REPLICATES).astype(np.float64)
     result: Values = (drawn @ sums) / (drawn @ sizes)[:, None]
     return result
