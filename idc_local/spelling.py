@@ -107,6 +107,7 @@ class KnownTerms:
     def __init__(self, held: Mapping[str, int], passages: int) -> None:
         self._held = held
         self._passages = passages
+        self._alike: dict[tuple[str, int], list[str]] = {}
 
     def idf(self, terms: Sequence[str]) -> FloatArray:
         """float32 [terms]: inverse document frequency, 0 for a term that no passage has."""
@@ -115,4 +116,8 @@ class KnownTerms:
 
     def near(self, term: str) -> Mapping[str, int]:
         """The known terms that are near ``term``."""
-        return {other: held for other, held in self._held.items() if is_near(term, other)}
+        if not self._alike:
+            for other in self._held:
+                self._alike.setdefault((other[:1], len(other)), []).append(other)
+        alike = (self._alike.get((term[:1], len(term) + more), ()) for more in (-1, 0, 1))
+        return {other: self._held[other] for other in chain.from_iterable(alike) if is_near(term, other)}

@@ -43,6 +43,11 @@ def test_every_slip_is_near_both_ways(word: str) -> None:
         assert is_near(other, word)
 
 
+@given(st.text("abc", max_size=6), st.dictionaries(st.text("abc", max_size=6), st.integers(1, 9)))
+def test_a_vocabulary_in_memory_finds_all_that_is_near(word: str, held: dict[str, int]) -> None:
+    assert KnownTerms(held, 9).near(word) == {other: held[other] for other in held if word and other in slips(word)}
+
+
 def test_an_unknown_word_is_also_looked_for_as_the_nearest_known_one() -> None:
     righted = put_right({"sallari": 1.0, "pump": 1.0}, {"sallary": ["sallari"], "pump": ["pump"]}, KNOWN)
     found, right = righted.terms, righted.right
