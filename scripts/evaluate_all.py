@@ -1,8 +1,8 @@
-"""Every table of docs/evaluation.md: strategies and peers, controls for intents, the published objective, seconds.
+"""Every table of docs/evaluation.md: strategies, peers, controls, the published objective, reranking, seconds, …
 
 Usage: scripts/evaluate_all FOLDER, where FOLDER holds the question sets; the English ones are used, on their report
-half. Results go to docs/results. A run that was interrupted goes on where it stopped; nothing is measured twice
-unless a source file changed.
+half. Results go to docs/results, from which scripts/render_evaluation makes the page. A run that was interrupted goes
+on where it stopped; nothing is measured twice unless a source file changed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from label_free import label_free_rows
 from measuring import ROOT, Bench, Measured, join, kept, measure, open_bench, prepare, renamed, say
 from objective import objective_plot, objective_rows
 from peers import PEERS
-from shipped import rival_rows
-from tables import BY_SET, rounded, write_grid, write_json, write_table
+from shipped import rival_rows, same_size_rows
+from tables import BY_SET, rounded, write_grid, write_halves, write_json, write_table
 
 from idc_local.cli.output import markdown_lines
 from idc_local.config import default_cache_folder
-from idc_local.datasets import load_dataset
+from idc_local.datasets import Half, load_dataset
 from idc_local.evaluation.grid import Configuration, EvaluationOptions, Grid, evaluate_strategies, facts_of
 from idc_local.evaluation.pictures import build_plots
 from idc_local.evaluation.prepare import PreparedSet
@@ -38,6 +38,7 @@ RETRIEVERS = ("paper", "default")
 CONTROLS = ("off", "model", "heuristic", "shuffled")
 OBJECTIVE_SET = "squad_new_wiki"
 SIZES = (400, 600, 800, 1200)
+HALVES: tuple[Half, ...] = ("report", "tune")
 INTENT_BOOST, INTENT_CUT = 0.1, 0.25
 """Weights of intents in the tables that ask what they add."""
 LONG, LONG_SIZES = Limits(max_chars=4000, max_tokens=1024), (1000, 1600, 2600)
@@ -64,8 +65,9 @@ def strategies_table(run: Run) -> None:
     options = run.main
     grid = join(options, [measure(run.bench, folder, options, run.peers) for folder in run.folders])
     _write(run, "strategies", grid)
-    rows = [rounded(row) for row in rival_rows(grid, Configuration("intent", Limits().target_chars, "default"))]
-    write_table(run.out, "shipped", rows)
+    shipped = Configuration("intent", Limits().target_chars, "default")
+    write_table(run.out, "shipped", [rounded(row) for row in rival_rows(grid, shipped)])
+    write_table(run.out, "same_size", [rounded(row) for row in same_size_rows(grid, shipped)])
     lines = build_lines(grid)
     for name, retriever, shown in (
         ("strategies", "default", set(STRATEGIES)),
@@ -160,9 +162,26 @@ def fewer_table(run: Run) -> None:
     _write(run, "fewer", join(replace(run.main, baseline="fixed, 6 sentences"), measured))
 
 
+def rerank_table(run: Run) -> None:
+    """What ``search --rerank`` adds to plain search on the same chunks, on both halves of the sets."""
+    grids: dict[str, Grid] = {}
+    for half in HALVES:
+        options = replace(
+            run.main,
+            half=half,
+            strategies=("intent",),
+            sizes=(BY_SET,),
+            retrievers=("default", "rerank"),
+            intents="off",
+            baseline="default",
+        )
+        grids[half] = join(options, [measure(run.bench, folder, options, ()) for folder in run.folders])
+    write_halves(run.out, "rerank", grids, run.bench.ports.embedder_fingerprint)
+
+
 def label_free_table(run: Run) -> None:
     """How well the check without labels agrees with human questions, set by set."""
-    rows = [rounded(row) for row in label_free_rows(run.bench, run.folders, run.main)]
+    rows = [rounded(row) for row in label_free_rows(run.bench, run.folders, run.main, run.peers)]
     write_table(run.out, "label_free", rows)
 
 
@@ -186,6 +205,7 @@ TABLES = {
     "paper_objective": objective_table,
     "fewer": fewer_table,
     "label_free": label_free_table,
+    "rerank": rerank_table,
     "seconds": seconds_table,
 }
 

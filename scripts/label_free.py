@@ -8,40 +8,56 @@ what it costs to take the one that the check without labels likes best.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from measuring import Bench, prepare
+from measuring import Bench, Results, Row, kept_rows, measure, prepare
 
 from idc_local.evaluating import open_preparation
 from idc_local.evaluation.grid import COLUMNS, Configuration, EvaluationOptions, SetResult, evaluate_strategies
 from idc_local.evaluation.label_free import Corpus, StoredDocument, prepare_corpus
 from idc_local.evaluation.prepare import PreparedSet
+from idc_local.strategies import STRATEGIES
 
-Row = dict[str, float | int | str]
+RETRIEVER = "default"
 SCORES = ("headline", "r@1", "mrr")
 SEED = 0
 
 
-def label_free_rows(bench: Bench, folders: Sequence[Path], options: EvaluationOptions) -> list[Row]:
-    """A row for each set, and one of their averages."""
-    rows = [_row(bench, folder, replace(options, retrievers=("default",))) for folder in folders]
+def label_free_rows(
+    bench: Bench, folders: Sequence[Path], options: EvaluationOptions, peers: Sequence[str]
+) -> list[Row]:
+    """A row for each set, and one of their averages; ``options`` and ``peers`` are those of the main table."""
+    rows = []
+    for folder in folders:
+        key = ["label free", asdict(options), list(peers)]
+        rows += kept_rows(bench, folder, key, lambda folder=folder: [_row(bench, folder, options, peers)])  # type: ignore[misc]
     numbers = [name for name in rows[0] if name != "set"]
     average: Row = {"set": "average"}
     average.update((name, float(np.mean([float(row[name]) for row in rows]))) for name in numbers)
     return [*rows, average]
 
 
-def _row(bench: Bench, folder: Path, options: EvaluationOptions) -> Row:
+def _row(bench: Bench, folder: Path, options: EvaluationOptions, peers: Sequence[str]) -> Row:
+    judged = _own(measure(bench, folder, options, peers)[1])
+    options = replace(options, retrievers=(RETRIEVER,))
     human = prepare(bench, folder, options)
     free, windows = _without_labels(bench, human, options)
-    judged = evaluate_strategies(human, options, lambda _: None)
     guessed = evaluate_strategies(free, options, lambda _: None)
     row: Row = {"set": folder.name, "human": len(human.gold), "predicted": len(free.gold), "windows": windows}
     row |= {f"rho_{score}": spearman(_means(guessed, score), _means(judged, score)) for score in SCORES}
     return row | _regret(judged, guessed, options)
+
+
+def _own(measured: Results) -> Results:
+    """Of the main table's results those of the product's own strategies, ranked as ``search`` does."""
+    return {
+        configuration: result
+        for configuration, result in measured.items()
+        if configuration.strategy in STRATEGIES and configuration.retriever == RETRIEVER
+    }
 
 
 def _without_labels(bench: Bench, human: PreparedSet, options: EvaluationOptions) -> tuple[PreparedSet, int]:

@@ -43,7 +43,11 @@ from idc_local.types import FloatArray, Span
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("idc_local", "scripts")
+READERS = ("evaluation_tables.py", "headline.py", "render_evaluation.py", "results.py")
+"""Scripts that read results and measure nothing."""
 Results = dict[Configuration, SetResult]
+Row = dict[str, Any]
+"""A row of a table, of plain numbers and text."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ def open_bench(models: Path | None, cache: Path, kept: Path) -> Bench:
 def _source_digest() -> str:
     digest = hashlib.sha256()
     for path in sorted(path for folder in SOURCES for path in (ROOT / folder).rglob("*.py")):
-        digest.update(path.read_bytes())
+        if path.parent.name != "scripts" or path.name not in READERS:
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
@@ -134,8 +139,7 @@ def measure(bench: Bench, folder: Path, options: EvaluationOptions, peers: Seque
 
 def kept(bench: Bench, folder: Path, key: object, work: Callable[[], Measured]) -> Measured:
     """What ``work`` measures on a set, or measured before with the same key and source."""
-    content = json.dumps([bench.source, str(folder), key], default=str)
-    place = bench.kept / f"{folder.name}-{hashlib.sha256(content.encode()).hexdigest()[:24]}.npz"
+    place = _kept_at(bench, folder, key).with_suffix(".npz")
     if place.is_file():
         return load_results(place)
     began = time.monotonic()
@@ -143,6 +147,27 @@ def kept(bench: Bench, folder: Path, key: object, work: Callable[[], Measured]) 
     save_results(place, facts, results)
     say(f"{folder.name}: {len(results)} results in {time.monotonic() - began:.0f} s")
     return facts, results
+
+
+def kept_rows(bench: Bench, folder: Path, key: object, work: Callable[[], list[Row]]) -> list[Row]:
+    """Rows that ``work`` makes of a set, or made before with the same key and source."""
+    place = _kept_at(bench, folder, key).with_suffix(".json")
+    if place.is_file():
+        found: list[Row] = json.loads(place.read_text(encoding="utf-8"))
+        return found
+    began = time.monotonic()
+    rows = work()
+    partial = place.with_suffix(".part")
+    partial.write_text(json.dumps(rows), encoding="utf-8")
+    partial.replace(place)
+    say(f"{folder.name}: {len(rows)} rows in {time.monotonic() - began:.0f} s")
+    return rows
+
+
+def _kept_at(bench: Bench, folder: Path, key: object) -> Path:
+    """Where the results of a set for a key are kept, without a suffix."""
+    content = json.dumps([bench.source, str(folder), key], default=str)
+    return bench.kept / f"{folder.name}-{hashlib.sha256(content.encode()).hexdigest()[:24]}"
 
 
 def save_results(place: Path, facts: SetFacts, results: Results) -> None:

@@ -7,12 +7,12 @@ ranking. Fixed chunks of the same mean size stand beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-from measuring import Bench, prepare
+from measuring import Bench, Row, kept_rows, prepare
 
 from idc_local.evaluation.cuts import segment
 from idc_local.evaluation.grid import COLUMNS, HEADLINE, Configuration, EvaluationOptions, evaluate_strategies
@@ -25,17 +25,20 @@ BETAS = (0.1, 0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25)
 OTHERS = ((0.0005, 15), (0.0005, 10), (0.005, 15), (0.02, 15))
 """λ and L that each β is tried with; the paper's are the first two."""
 FIXED_SIZES = (100, 200, 400, 600, 800, 1200, 1800)
-Row = dict[str, float | int]
 
 
 def objective_rows(bench: Bench, folder: Path, options: EvaluationOptions) -> list[Row]:
     """A row for each λ, L and β."""
-    prepared = prepare(bench, folder, options)
-    fixed = _fixed(prepared, options)
-    return [
-        _row(prepared, options, fixed, PaperParams(lam, beta, most, postprocess=False))
-        for (lam, most), beta in product(OTHERS, BETAS)
-    ]
+
+    def work() -> list[Row]:
+        prepared = prepare(bench, folder, options)
+        fixed = _fixed(prepared, options)
+        return [
+            _row(prepared, options, fixed, PaperParams(lam, beta, most, postprocess=False))
+            for (lam, most), beta in product(OTHERS, BETAS)
+        ]
+
+    return kept_rows(bench, folder, ["objective", asdict(options), OTHERS, BETAS, FIXED_SIZES], work)
 
 
 def _fixed(prepared: PreparedSet, options: EvaluationOptions) -> Curve:

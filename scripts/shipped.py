@@ -6,6 +6,7 @@ Rivals are chosen on the very questions that they are reported on, which favours
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from idc_local.evaluation.statistics import Estimate, macro_estimate
 Row = dict[str, float | int | str | bool]
 SIZE_LIMIT = 1.15
 """R@1 rewards large chunks: rivals may have this many times the product's mean size."""
+SAME_SIZE = (HEADLINE, "r@1", "r@5", "mrr")
+"""What is compared at equal mean size."""
 SEED = 0
 
 
@@ -60,6 +63,40 @@ def rival_rows(grid: Grid, ours: Configuration) -> list[Row]:
         for rival in best_sizes(grid, ours, metric, most):
             rows.append(_rival_row(grid, ours, rival, metric))
     return rows
+
+
+def same_size_rows(grid: Grid, ours: Configuration) -> list[Row]:
+    """Ours against every other way of cutting with each ranking, at equal mean size on each set.
+
+    same_size: whether the other's chunks come to that size on every set; where not, its nearest point stands in.
+    """
+    rivals = dict.fromkeys((one.strategy, one.retriever) for one in grid.results if one.strategy != ours.strategy)
+    return [
+        row for strategy, retriever in rivals for row in _same_size(grid, replace(ours, retriever=retriever), strategy)
+    ]
+
+
+def _same_size(grid: Grid, ours: Configuration, strategy: str) -> Iterable[Row]:
+    pairs, others, reached = [], [], []
+    for place, result in enumerate(grid.results[ours]):
+        curve, size = grid.curve(strategy, ours.retriever, place), float(result.chunk_chars.mean())
+        others.append(curve.at(size))
+        reached.append(curve.reaches(size))
+        pairs.append((result.values - others[-1], result.groups))
+    found = macro_estimate(pairs, SEED)
+    for metric in SAME_SIZE:
+        column = COLUMNS.index(metric)
+        yield {
+            "retriever": ours.retriever,
+            "rival": strategy,
+            "metric": metric,
+            "rival_value": float(np.mean([values[:, column].mean() for values in others])),
+            "ours": mean_of(grid, ours, metric),
+            "ahead": float(found.mean[column]),
+            "low": float(found.low[column]),
+            "high": float(found.high[column]),
+            "same_size": all(reached),
+        }
 
 
 def _rival_row(grid: Grid, ours: Configuration, rival: Configuration, metric: str) -> Row:

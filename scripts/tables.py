@@ -44,6 +44,18 @@ def write_grid(out: Path, name: str, grid: Grid, embedder: str) -> None:
     (out / f"{name}.md").write_text("".join(text), encoding="utf-8")
 
 
+def write_halves(out: Path, name: str, grids: Mapping[str, Grid], embedder: str) -> None:
+    """Grids of halves of the same sets as CSV (every line), JSON and Markdown (macro averages)."""
+    values = {half: report_value(grid, {"embedder": embedder}, ()) for half, grid in grids.items()}
+    macro = {half: [line for line in value["results"] if line["set"] == MACRO] for half, value in values.items()}
+    about = {half: {key: value[key] for key in ("protocol", "sets")} for half, value in values.items()}
+    write_json(out / f"{name}.json", {"about": about, "halves": macro})
+    write_csv(out / f"{name}.csv", [{"half": half} | flat(line) for half in values for line in values[half]["results"]])
+    rows = [{"half": half} | rounded(flat(line)) for half, lines in macro.items() for line in lines]
+    text = markdown_lines(rows, ("half", "retriever", *SUMMARY[:-1]))
+    (out / f"{name}.md").write_text("".join(text), encoding="utf-8")
+
+
 def _intervals(lines: Sequence[Mapping[str, Any]], retriever: str) -> Iterable[str]:
     """The averages of one retriever with the interval of each of WITH_INTERVAL."""
     rows = [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from idc_local.evaluation.grid import COLUMNS, Configuration, SetFacts, SetResult
+from idc_local.evaluation.grid import COLUMNS, Configuration, EvaluationOptions, Grid, SetFacts, SetResult
 from idc_local.types import Span
 
 
@@ -90,6 +90,79 @@ def test_work_is_done_once_for_a_key_and_source(measuring: Any, tmp_path: Path) 
         bench = measuring.Bench(None, None, None, tmp_path, source)
         assert measuring.kept(bench, tmp_path / "set", key, work)[0] == facts
     assert len(calls) == 3
+
+
+def test_rows_are_made_once_for_a_key_and_source(measuring: Any, tmp_path: Path) -> None:
+    rows = [{"set": "s", "rho": 0.1 + 0.2, "questions": 3, "best": True}]
+    calls: list[str] = []
+
+    def work() -> Any:
+        calls.append("work")
+        return rows
+
+    for source, key in (("x", 1), ("x", 1), ("x", 2), ("y", 1)):
+        bench = measuring.Bench(None, None, None, tmp_path, source)
+        assert measuring.kept_rows(bench, tmp_path / "set", key, work) == rows
+    assert len(calls) == 3
+
+
+def test_only_scripts_that_measure_make_results_old(
+    measuring: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert all((measuring.ROOT / "scripts" / name).is_file() for name in measuring.READERS)
+    monkeypatch.setattr(measuring, "ROOT", tmp_path)
+    digests: list[str] = []
+    for place in ("scripts/headline.py", "scripts/peers.py", "idc_local/headline.py", "scripts/headline.py"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text(f"# {len(digests)}")
+        digests.append(measuring._source_digest())
+    assert len(set(digests)) == 3
+    assert digests[2] == digests[3]
+
+
+def test_ways_of_cutting_are_compared_at_equal_mean_size(script: Callable[[str], Any]) -> None:
+    # Two questions, each its own group. Ours: right, wrong at 200 characters. The other at 100: both wrong; at 300:
+    # both right; at 200, halfway: a half each. So ours is ahead by .5 and -.5, nothing on average.
+    def result(values: tuple[float, float], size: int) -> SetResult:
+        table = np.repeat(np.array(values)[:, None], len(COLUMNS), axis=1)
+        return SetResult(table, np.arange(2), np.full(3, size, dtype=np.int64))
+
+    found = {
+        ("intent", 600): result((1.0, 0.0), 200),
+        ("fixed", 400): result((0.0, 0.0), 100),
+        ("fixed", 800): result((1.0, 1.0), 300),
+        ("small", 400): result((1.0, 0.0), 100),
+    }
+    grid = Grid(
+        EvaluationOptions(),
+        (SetFacts("s", "en", 2, 2, "any", "corpus", "answer@1500"),),
+        {Configuration(*key, "default"): (value,) for key, value in found.items()},
+    )
+    rows = script("shipped").same_size_rows(grid, Configuration("intent", 600, "default"))
+    first, last = rows[0], rows[-1]
+    assert (first["rival"], first["metric"], first["rival_value"], first["ours"]) == ("fixed", "headline", 0.5, 0.5)
+    assert (first["ahead"], first["low"], first["high"], first["same_size"]) == (0.0, -0.5, 0.5, True)
+    assert (last["rival"], last["ahead"], last["low"], last["high"]) == ("small", 0.0, 0.0, 0.0)
+    assert last["same_size"] is False
+
+
+def test_halves_of_the_same_sets_are_written_side_by_side(script: Callable[[str], Any], tmp_path: Path) -> None:
+    facts = (SetFacts("s", "en", 2, 2, "any", "corpus", "answer@1500"),)
+    values = {"default": 0.25, "rerank": 0.75}
+    results = {
+        Configuration("intent", 600, name): (
+            SetResult(np.full((2, len(COLUMNS)), value), np.arange(2), np.full(3, 500, dtype=np.int64)),
+        )
+        for name, value in values.items()
+    }
+    grid = Grid(EvaluationOptions(baseline="default"), facts, results)
+    script("tables").write_halves(tmp_path, "rerank", {"report": grid, "tune": grid}, "e")
+    table = script("evaluation_tables").reranking(script("results").Results(tmp_path))
+    cells = " | ".join([".250 → .750, +.500 [+.500, +.500]"] * 5)
+    assert table.splitlines()[2:] == [f"| report | {cells} |", f"| tune | {cells} |"]
+    quoted = script("headline")._reranking(script("results").Results(tmp_path))
+    named = {figure.name: (figure.value, figure.interval) for figure in quoted}
+    assert named["reranking, tune half, s: R@1"] == ("+.500", "[+.500, +.500]")
 
 
 def test_rank_correlation_is_that_of_hand_worked_cases(script: Callable[[str], Any]) -> None:
