@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from bench_peers import measure_seconds
+from bench_peers import TIMED_CHARS, measure_seconds
 from label_free import label_free_rows
 from measuring import ROOT, Bench, Measured, join, kept, measure, open_bench, prepare, renamed, say
 from objective import objective_plot, objective_rows
@@ -36,7 +36,8 @@ from idc_local.types import Limits
 
 RETRIEVERS = ("paper", "default")
 CONTROLS = ("off", "model", "heuristic", "shuffled")
-OBJECTIVE_SET = "squad_new_wiki"
+SINGLE_SET = "squad_new_wiki"
+"""What tables of a single set are made of."""
 SIZES = (400, 600, 800, 1200)
 HALVES: tuple[Half, ...] = ("report", "tune")
 INTENT_BOOST, INTENT_CUT = 0.1, 0.25
@@ -138,8 +139,7 @@ def without_intents(prepared: PreparedSet) -> PreparedSet:
 
 def objective_table(run: Run) -> None:
     """The published objective over λ, β and L: chunk length, and what its chunks are worth beside fixed ones."""
-    folder = next((folder for folder in run.folders if folder.name == OBJECTIVE_SET), run.folders[0])
-    exact = objective_rows(run.bench, folder, run.main)
+    exact = objective_rows(run.bench, single_set(run), run.main)
     rows = [rounded(row) | {"lambda": row["lambda"]} for row in exact]
     write_table(run.out, "paper_objective", rows)
     draw_plots([objective_plot(exact)], run.out / "plots")
@@ -186,16 +186,23 @@ def label_free_table(run: Run) -> None:
 
 
 def seconds_table(run: Run) -> None:
-    """Seconds to cut the same text, for each chunker."""
+    """Seconds to cut the same text of one set, for each chunker."""
     place = run.out / "seconds.json"
     known = json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
     if known.get("source") == run.bench.source:
         return
-    seconds = measure_seconds(run.bench, load_dataset(run.folders[0]), run.peers)
+    folder = single_set(run)
+    seconds = measure_seconds(run.bench, load_dataset(folder), run.peers)
     rows = [{"strategy": name, "seconds": total, "cutting": cutting} for name, (total, cutting) in seconds.items()]
-    write_json(place, {"source": run.bench.source, "rows": [rounded(row) for row in rows]})
+    about = {"source": run.bench.source, "set": folder.name, "characters": TIMED_CHARS}
+    write_json(place, about | {"rows": [rounded(row) for row in rows]})
     table = "".join(markdown_lines([rounded(row) for row in rows], ("strategy", "seconds", "cutting")))
     (run.out / "seconds.md").write_text(table, encoding="utf-8")
+
+
+def single_set(run: Run) -> Path:
+    """The folder of SINGLE_SET, or of the first set where it is not among them."""
+    return next((folder for folder in run.folders if folder.name == SINGLE_SET), run.folders[0])
 
 
 TABLES = {
