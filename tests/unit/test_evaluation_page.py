@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -126,3 +127,24 @@ def test_a_table_without_results_is_left_as_it_stands(script: Callable[[str], An
     assert rendering.rendered(page, results) == f"a\n<!-- seconds -->\n\n{table}\n<!-- /seconds -->\nb\n"
     with pytest.raises(SystemExit, match="0 pairs of markers 'seconds'"):
         rendering.rendered("no markers", results)
+
+
+def test_the_page_is_written_unless_only_looked_at(
+    script: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rendering = script("render_evaluation")
+    results = shutil.copytree(ROOT / "docs" / "results", tmp_path / "results", ignore=shutil.ignore_patterns("p*"))
+    shutil.copy(ROOT / "docs" / "results" / "paper_objective.csv", results)
+    page = tmp_path / "page.md"
+    old = PAGE.read_text(encoding="utf-8").replace("<!-- /seconds -->", "an old row\n<!-- /seconds -->")
+    page.write_text(old, encoding="utf-8")
+    arguments = ["render_evaluation", "--results", str(results), "--page", str(page)]
+    monkeypatch.setattr("sys.argv", [*arguments, "--check"])
+    with pytest.raises(SystemExit) as ended:
+        rendering.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().out == f"{page}\n"
+    assert page.read_text(encoding="utf-8") == old
+    monkeypatch.setattr("sys.argv", arguments)
+    rendering.main()
+    assert page.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
