@@ -213,7 +213,7 @@ def _about(name: str) -> str:
 
 
 def _reranking(results: Results) -> Iterator[Figure]:
-    """Differences by reranking: of the averages, and of the sets whose interval leaves out 0."""
+    """Differences by reranking, of the averages and of each set."""
     measured: Mapping[str, Any] = results.json("rerank.json")
     for half, lines in measured["halves"].items():
         for line in (line for line in lines if line["difference"]):
@@ -221,12 +221,7 @@ def _reranking(results: Results) -> Iterator[Figure]:
                 yield _difference(f"reranking, {half} half: {NAMES[metric]}", line, metric)
     for row in results.rows("rerank.csv"):
         for metric in ("headline", "r@1"):
-            if row["set"] != "macro" and _sure(row, metric):
+            if row["set"] != "macro" and row[f"{metric}_diff"]:
                 estimate = {bound: row[f"{metric}_diff_{bound}"] for bound in ("low", "high")}
                 name = f"reranking, {row['half']} half, {row['set']}: {NAMES[metric]}"
                 yield Figure(name, signed(row[f"{metric}_diff"]), change(estimate))
-
-
-def _sure(row: Row, metric: str) -> bool:
-    bounds = [row[f"{metric}_diff_{bound}"] for bound in ("low", "high")]
-    return all(bounds) and float(bounds[0]) * float(bounds[1]) > 0
