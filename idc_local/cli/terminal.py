@@ -5,6 +5,7 @@ Pure: works on strings and a ``Screen``; prints nothing.
 
 from __future__ import annotations
 
+import re
 import shutil
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TextIO
 
+from idc_local.cli.paragraphs import runs
+from idc_local.line_ends import LINE_END
+
 MAX_WIDTH = 110
 """Columns that text is wrapped to at most: longer lines are hard to read."""
 
@@ -20,6 +24,7 @@ BOLD, DIM, RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _STAYS_WITH_THE_LEFT = frozenset("，。、；：？！）」』】》〉〕”’…％ー々")
 """Marks and signs that begin no line."""
 _LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_JOINT = re.compile(rf"[ \t]*{LINE_END.pattern}[ \t]*")
 _DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -57,6 +62,8 @@ def safe(text: str) -> str:
 @lru_cache(maxsize=8192)
 def char_width(char: str) -> int:
     """Columns that ``char`` takes as shown: 2 for East Asian wide characters, 0 for combining ones."""
+    if char in _LINE_ENDS:
+        return 1
     visible = shown(char)
     if visible != char:
         return len(visible)
@@ -86,13 +93,17 @@ def fit(text: str, width: int) -> str:
 def wrap(text: str, width: int) -> Iterator[tuple[int, int]]:
     """Lines of ``text`` as half-open ranges of code points, none wider than ``width`` columns (0: any width).
 
-    Its own line ends are kept and runs of empty lines dropped; lines break after white space, beside wide
-    characters, and inside a word only where the word alone is too wide.
+    Its own line ends are kept, save within paragraphs that were wrapped wider than this, and runs of empty lines
+    dropped; lines break after white space, beside wide characters, and inside a word only where the word alone is too
+    wide.
     """
-    for start, end in _source_lines(text):
-        if width <= 0:
-            yield start, end
-        else:
+    lines = list(_source_lines(text))
+    if width <= 0:
+        yield from lines
+        return
+    for run in runs(text, lines):
+        narrow = all(display_width(text[start:end]) <= width for start, end in run)
+        for start, end in run if narrow else [(run[0][0], run[-1][1])]:
             yield from _wrap_line(text, start, end, width)
 
 
@@ -139,10 +150,14 @@ def lines_of(text: str, screen: Screen, indent: str, mark: tuple[int, int] = (0,
     for start, end in wrap(text, width):
         first, last = max(start, mark[0]), min(end, mark[1])
         if screen.styled and first < last:
-            marked = f"{safe(text[start:first])}{BOLD}{safe(text[first:last])}{RESET}{safe(text[last:end])}"
-            yield indent + marked
+            yield f"{indent}{_flat(text[start:first])}{BOLD}{_flat(text[first:last])}{RESET}{_flat(text[last:end])}"
         else:
-            yield indent + safe(text[start:end])
+            yield indent + _flat(text[start:end])
+
+
+def _flat(text: str) -> str:
+    """``text`` on one line: line ends with the indentation behind them become a space."""
+    return safe(_JOINT.sub(" ", text))
 
 
 def link(label: str, path: str, screen: Screen) -> str:

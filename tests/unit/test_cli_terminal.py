@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import textwrap
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -88,6 +89,94 @@ def test_wrapping_breaks_at_spaces_and_beside_wide_characters() -> None:
     assert lines("红茶，绿茶。", 4) == ["红", "茶，", "绿", "茶。"], "no mark begins a line"
     assert lines("a\r\n\r\n\nb c", 0) == ["a", "b c"]
     assert lines("  indented code", 20) == ["  indented code"]
+
+
+PROSE = (
+    "It runs from six in the morning until ten at night, from April to October until midnight on Saturdays. It stops "
+    "when the gauge at the point shows more than 2.6 metres, in fog so thick that the opposite lamp cannot be seen, "
+    "and for one week in May, when a diver inspects the chain and the pontoon is tarred; then nobody crosses at all."
+)
+
+
+def shown(text: str, width: int) -> list[str]:
+    return list(lines_of(text, Screen(width), ""))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("own", [70, 79, 100])
+@pytest.mark.parametrize("width", [30, 60, 69])
+def test_a_paragraph_that_was_wrapped_wider_is_wrapped_anew(own: int, width: int, end: str) -> None:
+    lines = textwrap.wrap(PROSE, own)
+    assert shown(end.join(lines), 110) == lines, "where it fits it stays as it is"
+    anew = shown(end.join(lines), width)
+    # CR LF counts as two columns.
+    assert anew == textwrap.wrap(PROSE, width) or (end == "\r\n" and " ".join(anew) == PROSE)
+    assert min(map(len, anew[:-1])) > width - 15
+    part = end.join(lines)[lines[0].index("in the") :]
+    assert len(shown(part, width)) <= len(anew)
+    title = f"The ferry today, by one who took it every day{end}"
+    assert shown(title + end.join(lines), width) == shown(title, width) + anew
+
+
+# Lines that all begin with the same word are taken for code, hence unlike words.
+@given(
+    words=st.lists(st.text("abcdefghij", min_size=1, max_size=12), min_size=1, max_size=60, unique=True),
+    own=st.integers(40, 90),
+)
+def test_words_come_in_order_whatever_the_wrap(words: list[str], own: int) -> None:
+    wrapped = textwrap.wrap(" ".join(words), own)
+    expected = textwrap.wrap(" ".join(words), 30)
+    narrow = all(len(line) <= 30 for line in wrapped)
+    assert shown("\n".join(wrapped), 30) == (wrapped if narrow else expected)
+
+
+def test_items_are_wrapped_anew_one_by_one() -> None:
+    def item(width: int, hung: str) -> list[str]:
+        return textwrap.wrap(f"- {PROSE}", width, subsequent_indent=hung)
+
+    text = "\n".join([*item(79, "  "), *item(79, "  "), "", "1. one", "2. two"])
+    lines = shown(text, 60)
+    both = [line for line in lines if line.startswith("- ")]
+    assert len(both) == 2
+    assert "  " not in "".join(lines)
+    assert " ".join(lines) == f"- {PROSE} - {PROSE} 1. one 2. two"
+    first = lines[: lines.index(both[1], 1)]
+    assert min(map(len, first[:-1])) > 45
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for place in range(len(found_values)):\n    total += found_values[place]\n    print(total)",
+        "let first_name = request.first_name;\nlet last_name = request.last_name;\nreturn join(first_name, last_name)",
+        "description: a long text that says what it is\nversion: 3\nlicence: mit",
+        "| code | what it is when nobody is at the desk |\n| e-12 | a fault |",
+        "2026-01-02 error: the pump did not answer at all\n2026-01-03 error: it did not answer",
+        "The Harrow Lane Record Store, Ground Floor\n12 Harrow Lane\nLindenwehr",
+        "The first line is broken here on purpose, in Markdown  \nby two spaces at its end",
+        "The first line is broken here on purpose, in Markdown\\\nby a mark at its end",
+        "Shall I compare thee to a summer's day?\nThou art more lovely and more temperate:",
+        "A short title that is not quite so short, is it\n-----------------\nbody",
+        "## how to reset the controller when it stops\nturn it off and on again",
+        "from reportlab.platypus import Paragraph, Table\nfrom reportlab.lib import colors",
+        "> the lines of a quotation, which are marked each\n> with its mark",
+        "a very long line that stands alone between blank lines\n\nand another that begins in lower case",
+    ],
+)
+def test_lines_that_are_no_wrapped_paragraph_stay_apart(text: str) -> None:
+    width = 30
+    expected = [part for line in text.splitlines() if line.strip() for part in shown(line, width)]
+    assert shown(text, width) == expected
+
+
+def test_the_answer_is_marked_across_a_line_end() -> None:
+    text = "the float switch hangs on a cable\nof its own, and the pump turns"
+    mark = (text.index("cable"), text.index(", and"))
+    assert list(lines_of(text, Screen(30, styled=True), "", mark)) == [
+        "the float switch hangs on a",
+        f"{BOLD}cable of its own{RESET}, and the pump",
+        "turns",
+    ]
 
 
 def test_highlight_is_on_the_span_and_only_where_styled() -> None:
