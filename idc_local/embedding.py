@@ -110,12 +110,8 @@ class CachedEmbedder:
 
         return encode
 
-    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The tokens of each text; not cached."""
-        return self._load().document_tokens(texts)
-
     def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The same for queries."""
+        """The tokens of each query; not cached."""
         return self._load().query_tokens(texts)
 
     def _encode(self, texts: Sequence[str], kind: str, encode: Callable[[list[str]], Encoded]) -> HalfArray:

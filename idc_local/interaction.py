@@ -42,11 +42,6 @@ class WordValues:
         worth = {word: 1.0 + max((values[term] for term in own), default=0.0) for word, own in terms.items()}
         return np.array([worth[word] for word in question.words], dtype=np.float32)
 
-    def content(self, passage: Tokens, text: str) -> FloatArray:
-        """float32 [p, d]: tokens of words that have terms, function words and punctuation left out; else all."""
-        kept = _with_meaning(passage.words, self._language(text))
-        return passage.vectors[kept] if kept.any() else passage.vectors
-
     def _language(self, text: str) -> str:
         """That of the text, if it is one of the index; empty where that cannot be told."""
         if len(self.languages) == 1:
@@ -87,7 +82,11 @@ Codes = tuple[npt.NDArray[np.uint8], IntArray]
 
 
 def late_interactions(question: FloatArray, weights: FloatArray, *parts: Codes) -> FloatArray:
-    """``late_interaction`` with c passages, float32 [c], whose tokens the parts hold; NaN where there are none."""
+    """Late interaction with c passages, float32 [c], whose tokens the parts hold; NaN for one without any.
+
+    Weighted mean over the question's tokens of the largest cosine with any token of the passage: MaxSim of Khattab and
+    Zaharia 2020 (equation 3), which is the plain sum. question: float32 [q, d], unit rows; weights: float32 [q].
+    """
     nearest = np.full((len(question), len(parts[0][1]) - 1), -np.inf, dtype=np.float32)
     for codes, offsets in parts:
         filled = np.flatnonzero(offsets[1:] > offsets[:-1])
@@ -96,14 +95,3 @@ def late_interactions(question: FloatArray, weights: FloatArray, *parts: Codes) 
             nearest[:, filled] = np.maximum(nearest[:, filled], own)
     found = weights @ nearest / weights.sum() if question.size else np.full(nearest.shape[1], np.nan)
     return np.where(np.isfinite(found), found, np.nan).astype(np.float32)
-
-
-def late_interaction(question: FloatArray, passage: FloatArray, weights: FloatArray) -> float:
-    """Weighted mean over the question's tokens of the largest cosine with any token of the passage; 0 without tokens.
-
-    MaxSim of Khattab and Zaharia 2020 (equation 3), which is the plain sum. question: float32 [q, d], unit rows;
-    passage: float32 [p, d], unit rows; weights: float32 [q], above 0.
-    """
-    if not question.size or not passage.size:
-        return 0.0
-    return float((question @ passage.T).max(axis=1) @ weights / weights.sum())

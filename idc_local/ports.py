@@ -29,22 +29,7 @@ class Tokens:
     words: Sequence[str]
 
 
-class TokenEncoder(Protocol):
-    """Turns texts into a unit vector for each of their tokens, as an embedder's last layer has it in its context.
-
-    Tokens that the model adds, and those of its prompts, are left out, and so is what lies behind the model's window.
-    """
-
-    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The tokens of each text."""
-        ...
-
-    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The same for queries."""
-        ...
-
-
-class Embedder(TokenEncoder, Protocol):
+class Embedder(Protocol):
     """Turns texts into unit vectors."""
 
     @property
@@ -62,11 +47,19 @@ class Embedder(TokenEncoder, Protocol):
         ...
 
     def encode_sentences(self, texts: Sequence[str]) -> tuple[FloatArray, list[Tokens]]:
-        """The same, and the tokens of each text, from one pass: those of a text beyond the window too."""
+        """The same, and the tokens of each text, those beyond the window too, from one pass.
+
+        A token has the unit vector that the last layer gives it in its context. Those that the model adds, and those
+        of its prompts, are left out.
+        """
         ...
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
-        """The same for queries and intents, with the model's query prompt where it has one."""
+        """The same as ``encode_documents`` for queries and intents, with the query prompt where the model has one."""
+        ...
+
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each query, as far as the window goes."""
         ...
 
 

@@ -13,13 +13,11 @@ import numpy.typing as npt
 
 from idc_local.types import FloatArray, IntArray, Span
 
-LIKELY = 0.78
+LIKELY = 0.72
 SPAN_SHARE = 0.4
 """Share of the best sentence's evidence that a sentence must exceed to lengthen the answer."""
-TOKEN_BY_TOKEN = 40
+TOKEN_BY_TOKEN = 20
 """Candidates that are compared with the query token by token: the best by all that costs less."""
-RERANKED = 8
-"""Hits that reranking weighs anew."""
 BM25_K1, BM25_B = 1.2, 0.4
 """Saturation and length normalisation of BM25 in the index."""
 
@@ -164,18 +162,6 @@ def lift_neighbours(fused: FloatArray, rows: IntArray, documents: IntArray, weig
     return np.asarray(fused + np.float32(weights.neighbour) * (best - fused), dtype=np.float32)
 
 
-def rerank(fused: FloatArray, interactions: FloatArray) -> FloatArray:
-    """Scores of the first hits after weighing in their late interaction with the query: float32 [r].
-
-    The mean of fused score and interaction, each min-max normalised over these hits, set between their lowest and
-    highest fused score, so that they stay above the hits that follow. fused: float32 [r], descending. interactions:
-    float32 [r].
-    """
-    mixed = (min_max(fused) + min_max(interactions)) / np.float32(2)
-    low, high = fused.min(), fused.max()
-    return np.asarray(low + (high - low) * mixed, dtype=np.float32)
-
-
 def top_k(scores: FloatArray, ids: Sequence[str], k: int) -> IntArray:
     """Positions of the k best scores, best first; ties, to 6 decimals, by ascending id."""
     rounded = np.round(scores.astype(np.float64), 6)
@@ -188,7 +174,7 @@ def top_k(scores: FloatArray, ids: Sequence[str], k: int) -> IntArray:
 def likely_hits(fused: FloatArray) -> int:
     """How many of the hits, fused scores float32 [k] in descending order, are likely to hold the answer.
 
-    Those that reach 0.78 of the first one's score: of the rest, what stands out in them is mostly no answer.
+    Those that reach 0.72 of the first one's score: of the rest, what stands out in them is mostly no answer.
     """
     return int(np.count_nonzero(np.asarray(fused) >= LIKELY * fused[0])) if len(fused) else 0
 

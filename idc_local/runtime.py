@@ -27,7 +27,7 @@ from idc_local.machine import available_threads
 from idc_local.memory import MemoryCache, Silent
 from idc_local.ports import STDIN, Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
 from idc_local.ranking import RankingWeights
-from idc_local.searching import LazyQueries, QueryModel, Reranker, Searcher
+from idc_local.searching import LazyQueries, QueryModel, Searcher
 from idc_local.store import Snapshot
 from idc_local.types import Check, Chunk, Document, IndexReport, Intent
 
@@ -229,10 +229,8 @@ class Runtime:
     # ---- answers out
 
     @contextmanager
-    def searcher(self, *, rerank: bool = False) -> Iterator[Searcher]:
+    def searcher(self) -> Iterator[Searcher]:
         """A searcher over the index's current generation; the query model loads with the first query.
-
-        rerank: the first hits are weighed anew, token by token.
 
         Raises:
             StoreError: there is no index, or it is damaged.
@@ -243,8 +241,7 @@ class Runtime:
             files = self.embedder_files()
             check_embedder(snapshot.fingerprint, files, self.settings.index)
             queries = LazyQueries(lambda: self._query_encoder(files))
-            reranker = Reranker(queries, self._progress) if rerank else None
-            yield Searcher(snapshot, queries, RankingWeights(), reranker, files.languages)
+            yield Searcher(snapshot, queries, RankingWeights(), files.languages)
 
     def _query_encoder(self, files: ModelFiles) -> QueryModel:
         """The light encoder where the model has the shape that it knows, else the embedder."""

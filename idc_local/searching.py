@@ -7,7 +7,6 @@ every candidate is then scored exactly on all signals, its sentences included, a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from typing import Protocol
 
@@ -15,11 +14,10 @@ import numpy as np
 
 from idc_local.answers import answer_span, on_lines
 from idc_local.filters import Filter, parse_filter, source_passes
-from idc_local.interaction import WordValues, late_interaction, late_interactions
-from idc_local.ports import Progress, TokenEncoder, Tokens
+from idc_local.interaction import WordValues, late_interactions
+from idc_local.ports import Tokens
 from idc_local.queries import ParsedQuery, is_foreign, parse_query, plain_words, query_vector
 from idc_local.ranking import (
-    RERANKED,
     TOKEN_BY_TOKEN,
     RankingWeights,
     Signals,
@@ -27,7 +25,6 @@ from idc_local.ranking import (
     idf,
     lift_neighbours,
     likely_hits,
-    rerank,
     segment_max,
     sentence_evidence,
     term_coverage,
@@ -40,16 +37,16 @@ from idc_local.terms import folded, query_terms, term_hashes
 from idc_local.types import AnswerSpan, BoolArray, Chunk, Explain, FloatArray, Hit, IntArray, Query
 
 
-class QueryEncoder(Protocol):
-    """Turns queries into unit vectors."""
+class QueryModel(Protocol):
+    """What a search needs of an embedder."""
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows."""
         ...
 
-
-class QueryModel(QueryEncoder, TokenEncoder, Protocol):
-    """What a search needs of an embedder."""
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each query."""
+        ...
 
 
 class LazyQueries:
@@ -66,40 +63,15 @@ class LazyQueries:
         """float32 [len(texts), d], unit rows."""
         return self._model.encode_queries(texts)
 
-    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The tokens of each text."""
-        return self._model.document_tokens(texts)
-
     def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The same for queries."""
+        """The tokens of each query."""
         return self._model.query_tokens(texts)
-
-
-@dataclass(frozen=True, slots=True)
-class Reranker:
-    """Compares a query with passages token by token; ``progress`` is told."""
-
-    encoder: TokenEncoder
-    progress: Progress
-
-    def interactions(self, asking: str, chunks: Sequence[Chunk], values: WordValues) -> FloatArray:
-        """Late interaction of a query's asking clauses with each chunk under its heading path, float32 [chunks]."""
-        self.progress.start("rerank", len(chunks), "passages")
-        [question] = self.encoder.query_tokens([asking])
-        weights = values.weights(question, asking)
-        texts = [passage_text(chunk) for chunk in chunks]
-        passages = [values.content(*pair) for pair in zip(self.encoder.document_tokens(texts), texts, strict=True)]
-        self.progress.advance(len(chunks))
-        self.progress.finish()
-        found = [late_interaction(question.vectors, passage, weights) for passage in passages]
-        return np.array(found, dtype=np.float32)
 
 
 class Searcher:
     """Searches one snapshot. Not thread-safe; the snapshot's owner closes it.
 
-    known: languages that the embedder was made for, none where that is not told. reranker: where given, the first hits
-    are weighed anew with it.
+    known: languages that the embedder was made for, none where that is not told.
     """
 
     def __init__(
@@ -107,10 +79,8 @@ class Searcher:
         snapshot: Snapshot,
         encoder: QueryModel,
         weights: RankingWeights,
-        reranker: Reranker | None = None,
         known: Sequence[str] = (),
     ) -> None:
-        self._reranker = reranker
         self._known = known
         self._snapshot = snapshot
         self._encoder = encoder
@@ -155,11 +125,7 @@ class Searcher:
         tokens = self._token_by_token(parsed.asking, near, rows, np.diff(offsets))
         fused = lift_neighbours(weigh_tokens(fused, tokens, self._weights), rows, documents, self._weights)
         order = top_k(fused, ids, k)
-        # Told before reranking, which draws scores together.
         likely = likely_hits(fused[order])
-        fused, interactions = self._reranked(parsed.asking, fused, rows, ids)
-        if interactions:
-            order = top_k(fused, ids, k)
         chunks = self._snapshot.chunks(rows[order].tolist())
         hits = []
         for rank, (position, chunk) in enumerate(zip(order.tolist(), chunks, strict=True), start=1):
@@ -168,7 +134,7 @@ class Searcher:
             spans, gaps = self._snapshot.sentence_spans(row), self._snapshot.sentence_gaps(row)
             span = answer_span(chunk, own, spans, gaps, likely=rank <= likely)
             span = on_lines(span, chunk, self._snapshot.media_type_of(row), partial(self._line_at, chunk.document_id))
-            explain = _explain(signals, tokens, fused, position, interactions.get(position))
+            explain = _explain(signals, tokens, fused, position)
             hits.append(self._hit(chunk, rank, explain, span))
         return hits
 
@@ -209,18 +175,6 @@ class Searcher:
             weights = self._values.weights(question, asking)
             found[positions] = late_interactions(question.vectors, weights, inside, above)
         return found
-
-    def _reranked(
-        self, asking: str, fused: FloatArray, rows: IntArray, ids: Sequence[str]
-    ) -> tuple[FloatArray, dict[int, float]]:
-        """Scores, those of the first hits weighed anew, float32 [c], and these hits' late interactions by position."""
-        if self._reranker is None:
-            return fused, {}
-        first = top_k(fused, ids, RERANKED)
-        found = self._reranker.interactions(asking, self._snapshot.chunks(rows[first].tolist()), self._values)
-        weighed = fused.copy()
-        weighed[first] = rerank(fused[first], found)
-        return weighed, dict(zip(first.tolist(), found.tolist(), strict=True))
 
     def _hit(self, chunk: Chunk, rank: int, explain: Explain, span: AnswerSpan) -> Hit:
         source = self._sources.get(chunk.path)
@@ -311,15 +265,7 @@ class Searcher:
         return found
 
 
-def passage_text(chunk: Chunk) -> str:
-    """What a chunk is reranked by: its text under its heading path."""
-    heading = f"{chunk.heading}\n" if chunk.heading else ""
-    return f"{heading}{chunk.text.strip()}"
-
-
-def _explain(
-    signals: Signals, tokens: FloatArray, fused: FloatArray, position: int, interaction: float | None
-) -> Explain:
+def _explain(signals: Signals, tokens: FloatArray, fused: FloatArray, position: int) -> Explain:
     intent, token = float(signals.intent[position]), float(tokens[position])
     return Explain(
         dense=round(float(signals.dense[position]), 6),
@@ -328,5 +274,4 @@ def _explain(
         bm25=round(float(signals.lexical[position]), 6),
         tokens=None if np.isnan(token) else round(token, 6),
         fused=round(float(fused[position]), 6),
-        late_interaction=None if interaction is None else round(interaction, 6),
     )

@@ -259,7 +259,6 @@ class Explain:
 
     ``intent`` is None for a chunk without intents. ``tokens``: mean cosine of the query's tokens with the nearest one
     of the chunk's sentences and its heading, rare words counting most; None where it was not looked at.
-    ``late_interaction``: the same with the tokens of the whole passage; None where the hit was not reranked.
     """
 
     dense: float
@@ -268,7 +267,6 @@ class Explain:
     bm25: float
     fused: float
     tokens: float | None = None
-    late_interaction: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

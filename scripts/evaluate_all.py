@@ -1,4 +1,4 @@
-"""Every table of docs/evaluation.md: strategies, peers, controls, the published objective, reranking, seconds, …
+"""Every table of docs/evaluation.md: strategies, peers, controls, the published objective, tokens, seconds, …
 
 Usage: scripts/evaluate_all FOLDER, where FOLDER holds the question sets; the English ones are used, on their report
 half. Results go to docs/results, from which scripts/render_evaluation makes the page. A run that was interrupted goes
@@ -162,8 +162,8 @@ def fewer_table(run: Run) -> None:
     _write(run, "fewer", join(replace(run.main, baseline="fixed, 6 sentences"), measured))
 
 
-def rerank_table(run: Run) -> None:
-    """What ``search --rerank`` adds to plain search on the same chunks, on both halves of the sets."""
+def tokens_table(run: Run) -> None:
+    """What comparing token by token adds to the fusion on the same chunks, on both halves of the sets."""
     grids: dict[str, Grid] = {}
     for half in HALVES:
         options = replace(
@@ -171,12 +171,12 @@ def rerank_table(run: Run) -> None:
             half=half,
             strategies=("intent",),
             sizes=(BY_SET,),
-            retrievers=("default", "rerank"),
+            retrievers=("fusion", "default"),
             intents="off",
-            baseline="default",
+            baseline="fusion",
         )
         grids[half] = join(options, [measure(run.bench, folder, options, ()) for folder in run.folders])
-    write_halves(run.out, "rerank", grids, run.bench.ports.embedder_fingerprint)
+    write_halves(run.out, "tokens", grids, run.bench.ports.embedder_fingerprint)
 
 
 def label_free_table(run: Run) -> None:
@@ -212,7 +212,7 @@ TABLES = {
     "paper_objective": objective_table,
     "fewer": fewer_table,
     "label_free": label_free_table,
-    "rerank": rerank_table,
+    "tokens": tokens_table,
     "seconds": seconds_table,
 }
 

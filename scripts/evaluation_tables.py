@@ -19,7 +19,7 @@ INTENTS = {
 }
 BETAS = (0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
 """Of the published objective's β those that the page shows, with λ = .0005 and L = 15."""
-RERANKED = ("headline", "r@1", "r@5", "mrr", "ndcg@10")
+COMPARED = ("headline", "r@1", "r@5", "mrr", "ndcg@10")
 
 
 @dataclass(frozen=True)
@@ -119,13 +119,13 @@ def label_free(results: Results) -> str:
     return markdown(head, [[row["set"], *(plain(row[name]) for name in head[1:])] for row in rows])
 
 
-def reranking(results: Results) -> str:
-    """Reranking against plain search on the same chunks, for each half: before → after, and the difference."""
+def tokens(results: Results) -> str:
+    """Comparing token by token against the fusion alone, for each half: before → after, and the difference."""
     rows = []
-    for half, lines in results.json("rerank.json")["halves"].items():
+    for half, lines in results.json("tokens.json")["halves"].items():
         before = next(line for line in lines if not line["difference"])
         after = next(line for line in lines if line["difference"])
-        rows.append([half, *(_step(before, after, metric) for metric in RERANKED)])
+        rows.append([half, *(_step(before, after, metric) for metric in COMPARED)])
     return markdown(("half", "answer@1500", "R@1", "R@5", "MRR", "nDCG@10"), rows)
 
 
@@ -137,7 +137,7 @@ TABLES: Mapping[str, Table] = {
     "rivals": Table(rivals, ("shipped.csv",)),
     "strategies": Table(strategies, ("strategies.json", "shipped.csv")),
     "seconds": Table(seconds, ("seconds.json",)),
-    "reranking": Table(reranking, ("rerank.json",)),
+    "tokens": Table(tokens, ("tokens.json",)),
     "intents": Table(intents, ("controls.json", "upper_bound.json")),
     "objective": Table(objective, ("paper_objective.csv",)),
     "label_free": Table(label_free, ("label_free.csv",)),

@@ -288,10 +288,6 @@ class KnownQueries:
         """The query's own vector for each of its words."""
         return [Tokens(np.stack([self._vectors[text]] * len(text.split())), text.split()) for text in texts]
 
-    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """Of no text: nothing is reranked."""
-        raise NotImplementedError
-
 
 def make_queries(corpus: Corpus, documents: int) -> dict[str, FloatArray]:
     """Five words of some chunk, with a vector near its own."""

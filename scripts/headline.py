@@ -57,8 +57,8 @@ def figures(results: Results) -> Iterator[Figure]:
     yield from _coverage(results)
     yield from _intents(results)
     yield from _label_free(results)
-    if results.has("rerank.json"):
-        yield from _reranking(results)
+    if results.has("tokens.json"):
+        yield from _tokens(results)
 
 
 def _shipped(results: Results) -> Iterator[Figure]:
@@ -212,16 +212,16 @@ def _about(name: str) -> str:
     return {"picked": "it picks", "default": "that is the default", "best": "that is best"}[name]
 
 
-def _reranking(results: Results) -> Iterator[Figure]:
-    """Differences by reranking, of the averages and of each set."""
-    measured: Mapping[str, Any] = results.json("rerank.json")
+def _tokens(results: Results) -> Iterator[Figure]:
+    """Differences by comparing token by token, of the averages and of each set."""
+    measured: Mapping[str, Any] = results.json("tokens.json")
     for half, lines in measured["halves"].items():
         for line in (line for line in lines if line["difference"]):
             for metric in list(NAMES)[:-1]:
-                yield _difference(f"reranking, {half} half: {NAMES[metric]}", line, metric)
-    for row in results.rows("rerank.csv"):
+                yield _difference(f"token by token, {half} half: {NAMES[metric]}", line, metric)
+    for row in results.rows("tokens.csv"):
         for metric in ("headline", "r@1"):
             if row["set"] != "macro" and row[f"{metric}_diff"]:
                 estimate = {bound: row[f"{metric}_diff_{bound}"] for bound in ("low", "high")}
-                name = f"reranking, {row['half']} half, {row['set']}: {NAMES[metric]}"
+                name = f"token by token, {row['half']} half, {row['set']}: {NAMES[metric]}"
                 yield Figure(name, signed(row[f"{metric}_diff"]), change(estimate))

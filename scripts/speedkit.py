@@ -143,21 +143,17 @@ class FreeEmbedder:
 
     def encode_sentences(self, texts: Sequence[str]) -> tuple[FloatArray, list[Tokens]]:
         """The same, and a vector of the table for each word."""
-        return self.encode_documents(texts), self.document_tokens(texts)
+        return self.encode_documents(texts), self.query_tokens(texts)
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """The same as ``encode_documents``."""
         return self.encode_documents(texts)
 
-    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """A vector of the table for each word."""
         words = [text.split() for text in texts]
         rows = [[crc32(word.encode()) & 4095 for word in own] for own in words]
         return [Tokens(self._table[own], found) for own, found in zip(rows, words, strict=True)]
-
-    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The same for queries."""
-        return self.document_tokens(texts)
 
 
 def sentence_pieces(document: Document, sentences: Sentences) -> list[str]:

@@ -165,8 +165,8 @@ class FakeRuntime:
         )
 
     @contextmanager
-    def searcher(self, *, rerank: bool = False) -> Iterator[FakeRuntime]:
-        self._called("searcher", rerank)
+    def searcher(self) -> Iterator[FakeRuntime]:
+        self._called("searcher")
         yield self
 
     def search(self, query: Query, k: int) -> list[Hit]:

@@ -43,13 +43,13 @@ class HashEmbedder:
 
     def encode_sentences(self, texts: Sequence[str]) -> tuple[FloatArray, list[Tokens]]:
         """The same, and the tokens of each text."""
-        return self.encode_documents(texts), self.document_tokens(texts)
+        return self.encode_documents(texts), self.query_tokens(texts)
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """The same for queries."""
         return self._encode(texts)
 
-    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The direction of each word, whatever stands around it."""
         found = []
         for text in texts:
@@ -58,10 +58,6 @@ class HashEmbedder:
             rows = rows.reshape(-1, self.dimension)
             found.append(Tokens(rows / np.linalg.norm(rows, axis=1, keepdims=True), words))
         return found
-
-    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The same for queries."""
-        return self.document_tokens(texts)
 
     def _encode(self, texts: Sequence[str]) -> FloatArray:
         result = np.zeros((len(texts), self.dimension), dtype=np.float64)

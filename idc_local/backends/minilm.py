@@ -18,7 +18,7 @@ import numpy as np
 from idc_local.backends.pieces import (
     Marked,
     beyond_weights,
-    cut_to_window,
+    frame_of,
     marked,
     merge_pieces,
     own_tokens,
@@ -119,27 +119,21 @@ class BertQueryEncoder:
         self._tokenizer = model.tokenizer
         self._threads = model.threads
         self._name = files.name
-        self._prompts = (files.document_prompt, files.query_prompt)
+        self._prompt = files.query_prompt
+        self._frame = frame_of(self._prompt, self._mark)
         self._last_layer = lru_cache(maxsize=REMEMBERED)(self._forward)
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows that float16 can hold."""
-        pieces = split_pieces(texts, self._prompts[1], self._shape.window, self._mark)
+        pieces = split_pieces(texts, self._prompt, self._shape.window, self._mark)
         vectors = [self._pooled(hidden) for hidden in self._hidden(pieces.ids)]
         dimension = self._tensors["embeddings.word_embeddings.weight"].shape[1]
         return merge_pieces(pieces, np.array(vectors, dtype=np.float32).reshape(-1, dimension))
 
     def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text."""
-        return self._tokens(texts, self._prompts[1])
-
-    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The same for passages."""
-        return self._tokens(texts, self._prompts[0])
-
-    def _tokens(self, texts: Sequence[str], prompt: str) -> list[Tokens]:
-        cut = cut_to_window(texts, prompt, self._shape.window, self._mark)
-        return own_tokens(cut, self._hidden([one.ids for one in cut]), prompt, self._mark)
+        pieces = split_pieces(texts, self._prompt, self._shape.window, self._mark)
+        return own_tokens(pieces, self._hidden(pieces.ids), self._frame)
 
     def _mark(self, texts: list[str]) -> list[Marked]:
         return marked(texts, self._tokenizer.encode_batch(texts))

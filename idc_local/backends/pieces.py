@@ -117,39 +117,35 @@ def marked(texts: Sequence[str], encodings: Sequence[Any]) -> list[Marked]:
     return [Marked(one.ids, token_words(text, one.word_ids, one.offsets)) for text, one in every]
 
 
-def cut_to_window(texts: Sequence[str], prompt: str, window: int, mark: Mark) -> list[Marked]:
-    """The tokens of each text, cut off where the window ends; the token that closes every text is kept."""
-    every = mark([prompt + encodable(text) for text in texts]) if texts else []
-    return [
-        one if len(one.ids) <= window else Marked(*([*own[: window - 1], own[-1]] for own in (one.ids, one.words)))
-        for one in every
-    ]
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a model puts around every text. ids: its special tokens; prompt: how many tokens of a prompt come first."""
+
+    ids: list[int]
+    prompt: int
 
 
-def own_tokens(texts: Sequence[Marked], hidden: Sequence[FloatArray], prompt: str, mark: Mark) -> list[Tokens]:
-    """The tokens of each text as the model's last layer has them, as unit vectors.
-
-    hidden: for each text float32 [len(ids), d]. Left out are the ids that even an empty text has, and the prompt's.
-    """
+def frame_of(prompt: str, mark: Mark) -> Frame:
+    """The frame of texts under a prompt."""
     bare, prompted = (one.ids for one in mark(["", prompt.rstrip()]))
-    found = []
-    for given, vectors in zip(texts, hidden, strict=True):
-        places = np.flatnonzero(~np.isin(given.ids, bare))[len(prompted) - len(bare) :]
+    return Frame(bare, len(prompted) - len(bare))
+
+
+def own_tokens(pieces: Pieces, hidden: Sequence[FloatArray], frame: Frame) -> list[Tokens]:
+    """The tokens of each text given, those of its pieces one after the other, without those of the frame.
+
+    hidden: for each piece float32 [its tokens, d], as the model's last layer has them.
+    """
+    found: list[list[Tokens]] = [[] for _ in range(pieces.distinct)]
+    for owner, given, vectors in zip(pieces.owners.tolist(), pieces.marked, hidden, strict=True):
+        places = np.flatnonzero(~np.isin(given.ids, frame.ids))[frame.prompt :]
         own = vectors[places]
         unit = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), NOISE)
-        found.append(Tokens(np.asarray(unit, dtype=np.float32), [given.words[place] for place in places.tolist()]))
-    return found
+        found[owner].append(Tokens(np.asarray(unit, np.float32), [given.words[place] for place in places.tolist()]))
+    texts = [_joined(parts) for parts in found]
+    return [texts[row] for row in pieces.rows.tolist()]
 
 
-def merge_tokens(pieces: Pieces, tokens: Sequence[Tokens]) -> list[Tokens]:
-    """The tokens of each text given, those of its pieces one after the other. tokens: of each piece."""
-    own: list[list[Tokens]] = [[] for _ in range(pieces.distinct)]
-    for owner, found in zip(pieces.owners.tolist(), tokens, strict=True):
-        own[owner].append(found)
-    merged = [
-        parts[0]
-        if len(parts) == 1
-        else Tokens(np.concatenate([part.vectors for part in parts]), [word for part in parts for word in part.words])
-        for parts in own
-    ]
-    return [merged[row] for row in pieces.rows.tolist()]
+def _joined(parts: Sequence[Tokens]) -> Tokens:
+    words = [word for part in parts for word in part.words]
+    return parts[0] if len(parts) == 1 else Tokens(np.concatenate([part.vectors for part in parts]), words)

@@ -24,10 +24,9 @@ from idc_local.backends.native import quiet_stderr, return_memory, stand_on_grou
 from idc_local.backends.pieces import (
     Marked,
     beyond_weights,
-    cut_to_window,
+    frame_of,
     marked,
     merge_pieces,
-    merge_tokens,
     own_tokens,
     split_pieces,
 )
@@ -129,6 +128,7 @@ class SentenceEmbedder:
         self._threads = threads
         self._bfloat16 = bfloat16
         self._prompts = (files.document_prompt, files.query_prompt)
+        self._frames = [frame_of(prompt, self._mark) for prompt in self._prompts]
         self._window = int(model.max_seq_length or files.context or 512)
         self._name = files.name
         self.fingerprint = files.fingerprint
@@ -142,32 +142,17 @@ class SentenceEmbedder:
 
     def encode_sentences(self, texts: Sequence[str]) -> tuple[FloatArray, list[Tokens]]:
         """The same, and the tokens of each text, from one pass."""
-        pieces = split_pieces(texts, self._prompts[0], self._window, self._mark)
-        vectors = np.empty((len(pieces.marked), self.dimension), dtype=np.float32)
-        hidden: dict[int, FloatArray] = {}
-        ids = pieces.ids
-
-        def fill(batch: IntArray) -> None:
-            output = self._forward([ids[place] for place in batch], bfloat16=self._bfloat16)
-            vectors[batch] = _vectors_in(output)
-            hidden.update(zip(batch.tolist(), _hidden_in(output), strict=True))
-
-        self._in_batches(ids, fill)
-        tokens = own_tokens(pieces.marked, [hidden[place] for place in range(len(ids))], self._prompts[0], self._mark)
+        found = self._encode_tokens(texts, 0, bfloat16=self._bfloat16)
         return_memory()
-        return merge_pieces(pieces, vectors), merge_tokens(pieces, tokens)
+        return found
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """The same with the model's query prompt, always in float32."""
         return self._encode(texts, self._prompts[1], bfloat16=False)
 
-    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The tokens of each text, computed in float32."""
-        return self._tokens(texts, self._prompts[0])
-
     def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The same with the model's query prompt."""
-        return self._tokens(texts, self._prompts[1])
+        """The tokens of each query, computed in float32."""
+        return self._encode_tokens(texts, 1, bfloat16=False)[1]
 
     def _encode(self, texts: Sequence[str], prompt: str, *, bfloat16: bool) -> FloatArray:
         pieces = split_pieces(texts, prompt, self._window, self._mark)
@@ -180,17 +165,21 @@ class SentenceEmbedder:
         self._in_batches(ids, fill)
         return merge_pieces(pieces, vectors)
 
-    def _tokens(self, texts: Sequence[str], prompt: str) -> list[Tokens]:
-        cut = cut_to_window(texts, prompt, self._window, self._mark)
-        ids = [one.ids for one in cut]
+    def _encode_tokens(self, texts: Sequence[str], kind: int, *, bfloat16: bool) -> tuple[FloatArray, list[Tokens]]:
+        """Vectors and tokens; kind: 0 for documents, 1 for queries."""
+        pieces = split_pieces(texts, self._prompts[kind], self._window, self._mark)
+        ids = pieces.ids
+        vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
         hidden: dict[int, FloatArray] = {}
 
         def fill(batch: IntArray) -> None:
-            output = self._forward([ids[place] for place in batch], bfloat16=False)
+            output = self._forward([ids[place] for place in batch], bfloat16=bfloat16)
+            vectors[batch] = _vectors_in(output)
             hidden.update(zip(batch.tolist(), _hidden_in(output), strict=True))
 
         self._in_batches(ids, fill)
-        return own_tokens(cut, [hidden[place] for place in range(len(ids))], prompt, self._mark)
+        tokens = own_tokens(pieces, [hidden[place] for place in range(len(ids))], self._frames[kind])
+        return merge_pieces(pieces, vectors), tokens
 
     def _in_batches(self, ids: Sequence[list[int]], work: Callable[[IntArray], None]) -> None:
         batches = list(_batches([len(one) for one in ids]))

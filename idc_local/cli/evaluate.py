@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from idc_local.evaluation.grid import EvaluationOptions
 
 INTENTS = ("model", "heuristic", "off", "shuffled", "gold-half")
-RETRIEVERS = ("paper", "default", "rerank", "dense", "bm25")
+RETRIEVERS = ("paper", "default", "fusion", "dense", "bm25")
 MACRO = "macro"
 TABLE = ("strategy", "target", "chunks", "mean", "p95", "headline", "R@1", "R@5", "MRR", "coverage", "diff")
 DIFFERENCES = ("headline", "r@1", "coverage")

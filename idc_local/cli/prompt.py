@@ -219,7 +219,7 @@ def completions(typed: str, questions: Sequence[str]) -> list[str]:
 
 def converse(session: Session, options: SearchArguments) -> None:
     """Opens the index, gets everything warm, and talks until the user leaves."""
-    with session.runtime.searcher(rerank=options.rerank) as searcher:
+    with session.runtime.searcher() as searcher:
         questions = session.runtime.questions(KNOWN_QUESTIONS)
         ask(session, searcher, questions[0] if questions else "?", replace(options, k=1))
         _equip_input(questions)

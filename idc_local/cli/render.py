@@ -25,9 +25,8 @@ SIGNALS = {
     "sentence": "best sentence: nearness, and words it shares",
     "intent": "nearest predicted question; does not count",
     "bm25": "words that both have, rare ones more",
-    "fused": "all of it, scaled over this search",
     "tokens": "nearness word by word",
-    "late_interaction": "the same in the whole passage, from --rerank",
+    "fused": "all of it, scaled over this search",
 }
 """What each signal is, short enough for a screen of 80 columns."""
 QUESTIONS_SHOWN = 3
@@ -104,12 +103,9 @@ def explain_lines(hit: Hit, screen: Screen) -> Iterator[str]:
         "sentence": values.sentence,
         "intent": values.intent,
         "bm25": values.bm25,
+        "tokens": values.tokens,
         "fused": values.fused,
     }
-    if values.tokens is not None:
-        signals["tokens"] = values.tokens
-    if values.late_interaction is not None:
-        signals["late_interaction"] = values.late_interaction
     width = max(10, *map(len, signals))
     yield f"{INDENT}{'signal':<{width}}{'score':>10}"
     for name, value in signals.items():

@@ -88,7 +88,6 @@ def hit_item(hit: Hit) -> dict[str, Any]:
             "bm25": number(explain.bm25),
             "fused": number(explain.fused),
             **({} if explain.tokens is None else {"tokens": number(explain.tokens)}),
-            **({} if explain.late_interaction is None else {"late_interaction": number(explain.late_interaction)}),
         },
         "source_sha256": hit.source_sha256,
         "other_paths": list(hit.other_paths),

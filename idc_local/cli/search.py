@@ -38,7 +38,6 @@ class SearchArguments:
     context: int
     max_chars: int | None
     queries: str | None
-    rerank: bool
 
 
 @click.command(
@@ -50,7 +49,6 @@ class SearchArguments:
         'idc-local search "pump pressure" -k 3 --explain',
         "idc-local search \"error E-4012\" --filter 'path:manuals/* -type:html'",
         'idc-local search "notice period" --format json --max-chars 4000',
-        'idc-local search "who pays for repairs?" --rerank',
         "idc-local search",
         "idc-local search --queries questions.txt > answers.jsonl",
     ),
@@ -66,8 +64,6 @@ class SearchArguments:
               "one that no longer fits is cut to its answer.")  # fmt: skip
 @click.option("--queries", metavar="FILE", help="Ask many questions (- for standard input): one a line, or JSON Lines "
               "with id, query and optionally filter. Prints one JSON line for each, in order.")  # fmt: skip
-@click.option("--rerank", is_flag=True, help="Weigh the first 8 hits anew, comparing each with the question token "
-              "by token. Takes some 0.4 s more; needs no language model.")  # fmt: skip
 def search_command(session: Session, options: SearchArguments) -> None:
     """Find the passages that answer QUERY.
 
@@ -96,7 +92,7 @@ def _search_one(session: Session, options: SearchArguments, text: str) -> None:
     session.expect(query=text, hits=[])
     if not text.strip():
         raise UsageError("the query is empty", hint='idc-local search "your question"')
-    with session.runtime.searcher(rerank=options.rerank) as searcher:
+    with session.runtime.searcher() as searcher:
         session.detail(f"{searcher.size} passages, generation {searcher.generation}")
         found = ask(session, searcher, text, options)
         spelling = searcher.misspelt(as_text(text))
@@ -182,7 +178,7 @@ def _search_many(session: Session, options: SearchArguments, file: str) -> None:
     session.app.failure = None
     queries = read_queries(file)
     hits = 0
-    with session.runtime.searcher(rerank=options.rerank) as searcher:
+    with session.runtime.searcher() as searcher:
         progress = Quiet() if sys.stdout.isatty() else session.progress
         progress.start("search", len(queries), "queries")
         for line in queries:

@@ -188,7 +188,6 @@ def _ask(
         intents=_cosines(vectors, [document.predicted.vectors for document in documents]),
         foreign=tuple(is_foreign(question.text, languages, embedder.languages) for question in dataset.questions),
         asking=tuple(query.asking for query in parsed),
-        encoder=embedder,
         tokens=tuple(embedder.query_tokens([query.asking for query in parsed])),
         codes=codes,
         code_offsets=code_offsets,

@@ -1,8 +1,7 @@
 """The index of a question set as arrays: every question ranked by the functions that ``search`` uses.
 
 What depends on the chunks is computed for all questions at once; candidates are drawn and fused per question, as
-the searcher does, so that the ``default`` retriever gives what ``search`` gives, and ``rerank`` what ``search
---rerank`` gives. Pure but for the encoder that it is handed: no I/O, clock or randomness.
+the searcher does, so that the ``default`` retriever gives what ``search`` gives. Pure: no I/O, clock or randomness.
 """
 
 from __future__ import annotations
@@ -18,12 +17,10 @@ import numpy.typing as npt
 from idc_local.answers import answer_span
 from idc_local.evaluation.scoring import DEPTH, Passages, Ranking
 from idc_local.interaction import WordValues, late_interactions
-from idc_local.memory import Silent
-from idc_local.ports import TokenEncoder, Tokens
+from idc_local.ports import Tokens
 from idc_local.ranking import (
     BM25_B,
     BM25_K1,
-    RERANKED,
     TOKEN_BY_TOKEN,
     RankingWeights,
     Signals,
@@ -31,27 +28,24 @@ from idc_local.ranking import (
     idf,
     lift_neighbours,
     likely_hits,
-    rerank,
     segment_max,
     sentence_evidence,
     weigh_tokens,
 )
-from idc_local.searching import Reranker
 from idc_local.spelling import KnownTerms, put_right
 from idc_local.store.codec import expand
 from idc_local.types import BoolArray, Chunk, FloatArray, IntArray
 
 PAPER_K1, PAPER_B = 1.5, 0.75
 """BM25's saturation and length normalisation in the paper."""
-RETRIEVERS = ("paper", "default", "rerank", "dense", "bm25")
+RETRIEVERS = ("paper", "default", "fusion", "dense", "bm25")
 
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
     """How chunks are ranked: the weights, and which lists offer candidates.
 
-    plain: the query's own vector and the paper's BM25, in place of the parsed query and the index's BM25. rerank: the
-    first chunks are weighed anew.
+    plain: the query's own vector and the paper's BM25, in place of the parsed query and the index's BM25.
     """
 
     name: str
@@ -59,7 +53,6 @@ class Retriever:
     plain: bool = False
     from_vectors: bool = True
     from_terms: bool = True
-    rerank: bool = False
 
     @property
     def heeds_language(self) -> bool:
@@ -71,13 +64,13 @@ def build_retriever(name: str, default: RankingWeights) -> Retriever:
     """The retriever of that name; ``default`` are the weights that ``search`` uses.
 
     ``paper`` is 0.6 · chunk vector + 0.4 · BM25 (arXiv 2602.14784, section 3.5), each min-max normalised over the
-    union of the candidates.
+    union of the candidates. ``fusion`` is ``default`` without the comparison token by token.
     """
     plain = replace(default, dense=0.6, lexical=0.4, sentence=0.0, intent=0.0, tokens=0.0, neighbour=0.0)
     return {
         "paper": Retriever(name, plain, plain=True),
         "default": Retriever(name, default),
-        "rerank": Retriever(name, default, rerank=True),
+        "fusion": Retriever(name, replace(default, tokens=0.0)),
         "dense": Retriever(name, replace(plain, dense=1.0, lexical=0.0), plain=True, from_terms=False),
         "bm25": Retriever(name, replace(plain, dense=0.0, lexical=1.0), from_vectors=False),
     }[name]
@@ -91,9 +84,9 @@ class Asked:
     terms: the lexical terms of each with their weights; words: those of its words that may be misspelt. scope: int64
     [q], the document that a question is asked of, -1 for the whole set. pieces: float32 [q, p], cosines with all
     sentences of the set. intents: float32 [q, m], cosines with all intents of the set. foreign: whether each is in a
-    language that the embedder was not made for. asking: what each is reranked by; encoder: what it is reranked with.
-    tokens: those of ``asking``. codes: uint8 [t, b], the tokens of all sentences (``tokencodes``); code_offsets: int64
-    [p + 1], where those of each begin. languages: those of the set.
+    language that the embedder was not made for. asking: the clauses of each that ask; tokens: those of them. codes:
+    uint8 [t, b], the tokens of all sentences (``tokencodes``); code_offsets: int64 [p + 1], where those of each begin.
+    languages: those of the set.
     """
 
     vectors: FloatArray
@@ -105,7 +98,6 @@ class Asked:
     intents: FloatArray
     foreign: tuple[bool, ...]
     asking: tuple[str, ...]
-    encoder: TokenEncoder
     tokens: tuple[Tokens, ...]
     codes: npt.NDArray[np.uint8]
     code_offsets: IntArray
@@ -237,7 +229,6 @@ def rank_all(
     asked: Asked, index: ChunkIndex, scores: Scores, retriever: Retriever, depth: int = DEPTH
 ) -> list[Ranking]:
     """The ranking of each question over its candidates, with the best spans of the first ``depth`` chunks."""
-    asked = replace(asked, encoder=_Remembering(asked.encoder))
     values = WordValues(scores.known.idf, len(index.chunks), asked.languages)
     ranked = []
     for question in range(len(asked.terms)):
@@ -269,12 +260,6 @@ def _rank(
     lifted = lift_neighbours(own, rows, index.passages.document[rows], retriever.weights)
     order = _order(lifted, scores.id_rank[rows])
     likely = likely_hits(np.round(lifted[order].astype(np.float64), 6).astype(np.float32))
-    if retriever.rerank and rows.size:
-        first = order[:RERANKED]
-        chunks = [index.chunks[row] for row in rows[first].tolist()]
-        found = Reranker(asked.encoder, Silent()).interactions(asked.asking[question], chunks, values)
-        lifted[first] = rerank(lifted[first], found)
-        order = _order(lifted, scores.id_rank[rows])
     return rows[order], likely
 
 
@@ -301,24 +286,6 @@ def _token_by_token(
 def _order(fused: FloatArray, id_rank: IntArray) -> IntArray:
     """Positions, best first; ties, to 6 decimals, by id."""
     return np.lexsort((id_rank, -np.round(fused.astype(np.float64), 6)))
-
-
-class _Remembering:
-    """A token encoder that computes no passage twice: one is among the first of many questions."""
-
-    def __init__(self, encoder: TokenEncoder) -> None:
-        self._encoder = encoder
-        self._known: dict[str, Tokens] = {}
-
-    def document_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The tokens of each text."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
-        self._known.update(zip(missing, self._encoder.document_tokens(missing), strict=True))
-        return [self._known[text] for text in texts]
-
-    def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """The same for queries, of which each is asked once."""
-        return self._encoder.query_tokens(texts)
 
 
 def _best_span(question: int, row: int, index: ChunkIndex, scores: Scores) -> tuple[int, int, int]:

@@ -103,15 +103,15 @@ def test_several_sets_are_averaged_and_shown_each(tmp_path: Path) -> None:
     assert each[1] > each[0]
 
 
-def test_reranking_is_set_against_plain_search_on_the_same_chunks(tmp_path: Path) -> None:
+def test_comparing_token_by_token_is_set_against_the_fusion_on_the_same_chunks(tmp_path: Path) -> None:
     data = str(write_set(tmp_path / "set"))
-    call = (data, "--sizes", "200", "--strategies", "fixed", "--retrievers", "default,rerank", "--baseline", "default")
+    call = (data, "--sizes", "200", "--strategies", "fixed", "--retrievers", "default,fusion", "--baseline", "fusion")
     value = value_of(tmp_path, *call)
-    assert value["protocol"]["baseline"] == "default"
-    plain, reranked = (find(value, set="macro", retriever=name) for name in ("default", "rerank"))
+    assert value["protocol"]["baseline"] == "fusion"
+    plain, compared = (find(value, set="macro", retriever=name) for name in ("fusion", "default"))
     assert plain["difference"] is None
-    means = {name: round(reranked["metrics"][name]["mean"] - plain["metrics"][name]["mean"], 6) for name in COLUMNS}
-    found = {name: estimate["mean"] for name, estimate in reranked["difference"]["metrics"].items()}
+    means = {name: round(compared["metrics"][name]["mean"] - plain["metrics"][name]["mean"], 6) for name in COLUMNS}
+    found = {name: estimate["mean"] for name, estimate in compared["difference"]["metrics"].items()}
     assert found == pytest.approx(means, abs=2e-6)
     assert any(found.values())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,8 @@ from idc_local.evaluation.grid import EvaluationOptions
 from idc_local.evaluation.prepare import PreparedSet
 from idc_local.evaluation.retrieval import build_retriever, rank_all, score_all
 from idc_local.indexing import IndexOptions
-from idc_local.memory import Silent
 from idc_local.ranking import RankingWeights
-from idc_local.searching import Reranker, Searcher
+from idc_local.searching import Searcher
 from idc_local.store import Snapshot
 from idc_local.types import Limits, Query
 from tests.evalkit import TOPICS, prepared_set, runtime_at, text_of, write_set
@@ -42,7 +42,7 @@ def index_of(folder: Path, strategy: str, intents: str) -> None:
         ("sliding", "model", "document", RankingWeights(dense=0.3, lexical=0.7, candidates=2)),
     ],
 )
-@pytest.mark.parametrize("retriever", ["default", "rerank"])
+@pytest.mark.parametrize("retriever", ["default", "fusion"])
 def test_retrievers_rank_as_search_does(
     tmp_path: Path, strategy: str, intents: str, scope: str, weights: RankingWeights, retriever: str
 ) -> None:
@@ -52,8 +52,8 @@ def test_retrievers_rank_as_search_does(
     prepared = prepared_set(tmp_path, options, dataset)
     mine = ranked_in_memory(prepared, strategy, options, retriever)
     with Snapshot.open(tmp_path / "index") as snapshot:
-        reranker = Reranker(HashEmbedder(), Silent()) if retriever == "rerank" else None
-        searcher = Searcher(snapshot, HashEmbedder(), weights, reranker)
+        own = weights if retriever == "default" else replace(weights, tokens=0.0)
+        searcher = Searcher(snapshot, HashEmbedder(), own)
         for question, ranked in zip(dataset.questions, mine, strict=True):
             wanted = f"path:{question.document_id}.txt" if scope == "document" else ""
             hits = searcher.search(Query(question.text, wanted), weights.candidates)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from idc_local.backends.llama import batched_prompts, prompt_entries
 from idc_local.backends.minilm import gelu, load_query_encoder
-from idc_local.backends.pieces import Marked, cut_to_window, merge_pieces, own_tokens, split_pieces, token_words
+from idc_local.backends.pieces import Frame, Marked, frame_of, merge_pieces, own_tokens, split_pieces, token_words
 from idc_local.backends.sampling import Sampling, candidates, draw, log_probability
 from idc_local.backends.tokens import EstimatedWordPieces, load_token_counter
 from idc_local.catalogue import EMBEDDER, ModelFiles
@@ -109,19 +109,20 @@ def directions(ids: list[int]) -> FloatArray:
     return np.array([[math.cos(one), math.sin(one)] for one in ids], dtype=np.float32).reshape(-1, 2)
 
 
-def test_tokens_are_the_texts_own_as_far_as_the_window_goes() -> None:
-    marked = cut_to_window(["aaa bbbbb cccccc ddddddd", "", "four", "lone\ud800 six"], "ask: ", 5, marked_words)
-    ids = [one.ids for one in marked]
-    assert ids == [[1, 4, 3, 5, 2], [1, 4, 2], [1, 4, 4, 2], [1, 4, 5, 3, 2]]
-    assert marked[0].words == ["", "ask:", "aaa", "bbbbb", ""]
-    hidden = [directions(own) * np.array(own, dtype=np.float32)[:, None] for own in ids]
-    found = own_tokens(marked, hidden, "ask: ", marked_words)
-    for tokens, own in zip(found, [[3, 5], [], [4], [5, 3]], strict=True):
+def test_tokens_are_the_texts_own_those_of_all_pieces() -> None:
+    pieces = split_pieces(["aaa bbbbb cccccc ddddddd", "", "four", "lone\ud800 six", "four"], "ask: ", 5, marked_words)
+    assert pieces.ids == [[1, 4, 3, 5, 2], [1, 4, 6, 7, 2], [1, 4, 2], [1, 4, 4, 2], [1, 4, 5, 3, 2]]
+    hidden = [directions(own) * np.array(own, dtype=np.float32)[:, None] for own in pieces.ids]
+    found = own_tokens(pieces, hidden, frame_of("ask: ", marked_words))
+    for tokens, own in zip(found, [[3, 5, 6, 7], [], [4], [5, 3], [4]], strict=True):
         assert tokens.vectors == pytest.approx(directions(own), abs=1e-6)
         assert tokens.vectors.dtype == np.float32
         assert tokens.vectors.shape == (len(own), 2)
-    assert [list(tokens.words) for tokens in found] == [["aaa", "bbbbb"], [], ["four"], ["lone\ufffd", "six"]]
-    assert [len(tokens.vectors) for tokens in own_tokens(marked, hidden, "", marked_words)] == [3, 1, 2, 3]
+    assert [" ".join(tokens.words) for tokens in found] == [
+        "aaa bbbbb cccccc ddddddd", "", "four", "lone\ufffd six", "four"
+    ]  # fmt: skip
+    assert frame_of("ask: ", marked_words) == Frame([1, 2], 1)
+    assert [len(tokens.vectors) for tokens in own_tokens(pieces, hidden, Frame([1, 2], 0))] == [6, 1, 2, 3, 2]
 
 
 def test_words_of_tokens_reach_from_their_first_piece_to_their_last() -> None:

@@ -148,21 +148,21 @@ def test_ways_of_cutting_are_compared_at_equal_mean_size(script: Callable[[str],
 
 def test_halves_of_the_same_sets_are_written_side_by_side(script: Callable[[str], Any], tmp_path: Path) -> None:
     facts = (SetFacts("s", "en", 2, 2, "any", "corpus", "answer@1500"),)
-    values = {"default": 0.25, "rerank": 0.75}
+    values = {"fusion": 0.25, "default": 0.75}
     results = {
         Configuration("intent", 600, name): (
             SetResult(np.full((2, len(COLUMNS)), value), np.arange(2), np.full(3, 500, dtype=np.int64)),
         )
         for name, value in values.items()
     }
-    grid = Grid(EvaluationOptions(baseline="default"), facts, results)
-    script("tables").write_halves(tmp_path, "rerank", {"report": grid, "tune": grid}, "e")
-    table = script("evaluation_tables").reranking(script("results").Results(tmp_path))
+    grid = Grid(EvaluationOptions(baseline="fusion"), facts, results)
+    script("tables").write_halves(tmp_path, "tokens", {"report": grid, "tune": grid}, "e")
+    table = script("evaluation_tables").tokens(script("results").Results(tmp_path))
     cells = " | ".join([".250 → .750, +.500 [+.500, +.500]"] * 5)
     assert table.splitlines()[2:] == [f"| report | {cells} |", f"| tune | {cells} |"]
-    quoted = script("headline")._reranking(script("results").Results(tmp_path))
+    quoted = script("headline")._tokens(script("results").Results(tmp_path))
     named = {figure.name: (figure.value, figure.interval) for figure in quoted}
-    assert named["reranking, tune half, s: R@1"] == ("+.500", "[+.500, +.500]")
+    assert named["token by token, tune half, s: R@1"] == ("+.500", "[+.500, +.500]")
 
 
 def test_rank_correlation_is_that_of_hand_worked_cases(script: Callable[[str], Any]) -> None:

@@ -214,17 +214,14 @@ def test_search_json_has_the_promised_fields() -> None:
     assert {"page", "heading", "line_start", "line_end", "tokens", "document_id", "path"} <= set(second)
 
 
-def test_late_interaction_is_shown_of_hits_that_were_reranked() -> None:
-    reranked = replace(HITS[0], explain=replace(HITS[0].explain, late_interaction=0.71234567))
-    fake = FakeRuntime(hits=(reranked, HITS[1]))
-    first, second = parsed(invoke("search", "pump", "--rerank", "--format", "json", runtime=fake))["hits"]
-    assert first["explain"]["late_interaction"] == 0.712346
-    assert "late_interaction" not in second["explain"]
-    text = invoke("search", "pump", "--rerank", "--explain", runtime=fake).stdout
-    assert "   fused               0.7312  all of it, scaled over this search\n   late_interaction    0.7123  " in text
-    assert "   fused         0.2500  all of it, scaled over this search\n\n" in text
-    assert max(map(len, text.splitlines())) <= 80
-    assert ("searcher", True) in fake.calls
+def test_nearness_word_by_word_is_shown_of_hits_that_were_looked_at() -> None:
+    near = replace(HITS[0], explain=replace(HITS[0].explain, tokens=0.71234567))
+    fake = FakeRuntime(hits=(near, HITS[1]))
+    first, second = parsed(invoke("search", "pump", "--format", "json", runtime=fake))["hits"]
+    assert first["explain"]["tokens"] == 0.712346
+    assert "tokens" not in second["explain"]
+    text = invoke("search", "pump", "--explain", runtime=fake).stdout
+    assert "   tokens        0.7123  nearness word by word\n   fused         0.7312  " in text
 
 
 @pytest.mark.parametrize("form", ["text", "json", "jsonl", "csv", "md"])

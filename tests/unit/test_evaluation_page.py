@@ -28,9 +28,7 @@ def quoted(results: Any) -> str:
     """All text about results from the list of what the figures say on, without tables."""
     text = PAGE.read_text(encoding="utf-8").split("What the figures say")[1].split("\n## ")[0]
     sections = re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", "", text, flags=re.DOTALL).split("\n### ")
-    told = [section for section in sections if results.has("rerank.json") or not section.startswith("Reranking\n")]
-    assert len(told) >= len(sections) - 1
-    return "\n".join(told)
+    return "\n".join(sections)
 
 
 def test_the_page_is_what_the_results_give(script: Callable[[str], Any], results: Any) -> None:
@@ -109,13 +107,13 @@ def estimate(mean: float, low: float, high: float) -> Mapping[str, float]:
     return {"mean": mean, "low": low, "high": high}
 
 
-def test_reranking_is_shown_before_and_after(script: Callable[[str], Any], tmp_path: Path) -> None:
+def test_the_comparison_of_tokens_is_shown_before_and_after(script: Callable[[str], Any], tmp_path: Path) -> None:
     metrics = ("headline", "r@1", "r@5", "mrr", "ndcg@10")
     before = {"difference": None, "metrics": {name: estimate(0.74, 0.7, 0.8) for name in metrics}}
     gain = {name: estimate(0.004, -0.017, 0.02) for name in metrics}
     after = {"difference": {"metrics": gain}, "metrics": {name: estimate(0.744, 0.7, 0.8) for name in metrics}}
-    (tmp_path / "rerank.json").write_text(json.dumps({"halves": {"report": [before, after]}}))
-    table = script("evaluation_tables").reranking(script("results").Results(tmp_path)).splitlines()
+    (tmp_path / "tokens.json").write_text(json.dumps({"halves": {"report": [before, after]}}))
+    table = script("evaluation_tables").tokens(script("results").Results(tmp_path)).splitlines()
     cell = ".740 → .744, +.004 [−.017, +.020]"
     assert table[2] == f"| report | {' | '.join([cell] * 5)} |"
 

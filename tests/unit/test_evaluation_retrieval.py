@@ -91,7 +91,6 @@ def asked(vector: FloatArray, terms: list[str], pieces: FloatArray, scope: int =
         intents=np.zeros((1, 0), dtype=np.float32),
         foreign=(foreign,),
         asking=(" ".join(terms),),
-        encoder=HashEmbedder(),
         tokens=tuple(HashEmbedder().query_tokens([" ".join(terms)])),
         codes=np.zeros((0, 4), dtype=np.uint8),
         code_offsets=np.zeros(len(pieces) + 1, dtype=np.int64),

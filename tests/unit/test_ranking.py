@@ -152,6 +152,6 @@ def test_tokens_are_weighed_in_by_their_share() -> None:
 
 
 def test_likely_hits_are_those_near_the_first() -> None:
-    assert likely_hits(floats(0.8, 0.63, 0.62, 0.1)) == 2
+    assert likely_hits(floats(0.8, 0.58, 0.57, 0.1)) == 2
     assert likely_hits(floats(1.0)) == 1
     assert likely_hits(floats()) == 0
