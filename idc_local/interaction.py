@@ -35,7 +35,7 @@ class WordValues:
     def weights(self, question: Tokens, text: str) -> FloatArray:
         """float32 [tokens]: 1 + the highest idf of a term of the token's word, 1 for function words."""
         language = self._language(text)
-        terms = {word: lexical_terms(word, language) for word in question.words}
+        terms = {word: _terms_of(word, language) for word in question.words}
         every = list(dict.fromkeys(term for own in terms.values() for term in own))
         unknown = idf(self.chunks, np.zeros(1, dtype=np.int64))[0]
         values = {term: float(value or unknown) for term, value in zip(every, self.known(every), strict=True)}
@@ -57,13 +57,12 @@ def _with_meaning(words: Sequence[str], language: str) -> BoolArray:
     """
     if not any(words):
         return np.ones(len(words), dtype=np.bool_)
-    meaning = {word: _has_terms(word, language) for word in set(words)}
-    return np.array([meaning[word] for word in words], dtype=np.bool_)
+    return np.array([bool(_terms_of(word, language)) for word in words], dtype=np.bool_)
 
 
 @lru_cache(maxsize=200_000)
-def _has_terms(word: str, language: str) -> bool:
-    return bool(lexical_terms(word, language))
+def _terms_of(word: str, language: str) -> tuple[str, ...]:
+    return tuple(lexical_terms(word, language))
 
 
 def coded_content(texts: Sequence[Tokens], language: str) -> list[bytes]:

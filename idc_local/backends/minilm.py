@@ -17,6 +17,7 @@ import numpy as np
 
 from idc_local.backends.pieces import (
     Marked,
+    Pieces,
     beyond_weights,
     frame_of,
     marked,
@@ -121,37 +122,39 @@ class BertQueryEncoder:
         self._name = files.name
         self._prompt = files.query_prompt
         self._frame = frame_of(self._prompt, self._mark)
-        self._last_layer = lru_cache(maxsize=REMEMBERED)(self._forward)
+        self._read = lru_cache(maxsize=REMEMBERED)(self._pieces_of)
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows that float16 can hold."""
-        pieces = split_pieces(texts, self._prompt, self._shape.window, self._mark)
-        vectors = [self._pooled(hidden) for hidden in self._hidden(pieces.ids)]
         dimension = self._tensors["embeddings.word_embeddings.weight"].shape[1]
-        return merge_pieces(pieces, np.array(vectors, dtype=np.float32).reshape(-1, dimension))
+        vectors = np.zeros((len(texts), dimension), dtype=np.float32)
+        for place, text in enumerate(texts):
+            pieces, hidden = self._read(text)
+            vectors[place] = merge_pieces(pieces, np.stack([self._pooled(rows) for rows in hidden]))[0]
+        return vectors
 
     def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text."""
-        pieces = split_pieces(texts, self._prompt, self._shape.window, self._mark)
-        return own_tokens(pieces, self._hidden(pieces.ids), self._frame)
+        return [own_tokens(*self._read(text), self._frame)[0] for text in texts]
+
+    def _pieces_of(self, text: str) -> tuple[Pieces, list[FloatArray]]:
+        """A text in pieces that fit the window, and for each float32 [its tokens, d], as the last layer has them."""
+        pieces = split_pieces([text], self._prompt, self._shape.window, self._mark)
+        # Products this small are slower on several threads, and very slow where other programs want the cores.
+        with self._threads.limit(limits=1, user_api="blas"):
+            return pieces, [self._forward(ids) for ids in pieces.ids]
 
     def _mark(self, texts: list[str]) -> list[Marked]:
         return marked(texts, self._tokenizer.encode_batch(texts))
-
-    def _hidden(self, every: Sequence[list[int]]) -> list[FloatArray]:
-        """For each text float32 [its tokens, d], as the last layer has them."""
-        # Products this small are slower on several threads, and very slow where other programs want the cores.
-        with self._threads.limit(limits=1, user_api="blas"):
-            return [self._last_layer(tuple(ids)) for ids in every]
 
     def _pooled(self, hidden: FloatArray) -> FloatArray:
         """float32 [d], unit length."""
         pooled = hidden[0] if self._shape.first_token else hidden.mean(axis=0)
         return np.asarray(pooled / np.linalg.norm(pooled), dtype=np.float32)
 
-    def _forward(self, given: tuple[int, ...]) -> FloatArray:
-        """float32 [tokens, d]. given: token ids with special tokens."""
-        words, ids = self._tensors["embeddings.word_embeddings.weight"], list(given)
+    def _forward(self, ids: list[int]) -> FloatArray:
+        """float32 [tokens, d]. ids: token ids with special tokens."""
+        words = self._tensors["embeddings.word_embeddings.weight"]
         if max(ids) >= len(words):
             raise beyond_weights(self._name)
         embedded = (

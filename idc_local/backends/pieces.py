@@ -138,10 +138,10 @@ def own_tokens(pieces: Pieces, hidden: Sequence[FloatArray], frame: Frame) -> li
     """
     found: list[list[Tokens]] = [[] for _ in range(pieces.distinct)]
     for owner, given, vectors in zip(pieces.owners.tolist(), pieces.marked, hidden, strict=True):
-        places = np.flatnonzero(~np.isin(given.ids, frame.ids))[frame.prompt :]
+        places = [place for place, number in enumerate(given.ids) if number not in frame.ids][frame.prompt :]
         own = vectors[places]
         unit = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), NOISE)
-        found[owner].append(Tokens(np.asarray(unit, np.float32), [given.words[place] for place in places.tolist()]))
+        found[owner].append(Tokens(np.asarray(unit, np.float32), [given.words[place] for place in places]))
     texts = [_joined(parts) for parts in found]
     return [texts[row] for row in pieces.rows.tolist()]
 
