@@ -206,10 +206,11 @@ def _other_seconds(total: int, timed: Sequence[IndexedDocument], seconds: Mappin
 
 
 def _stored_bytes(indexed: IndexedDocument) -> int:
-    """Text and terms, float16 sentence vectors kept twice (truth and search), float32 chunk and intent vectors."""
+    """Text and terms, float16 sentence vectors and codes kept twice (truth and search), float32 vectors of the rest."""
     dimension = indexed.sentence_vectors.shape[1]
     vectors = 4 * len(indexed.sentences) + 8 * (len(indexed.chunks) + len(indexed.intents))
-    return 3 * indexed.document.source_bytes + int(dimension) * vectors
+    codes = sum(map(len, indexed.token_codes(0, len(indexed.sentences))))
+    return 3 * indexed.document.source_bytes + int(dimension) * vectors + 2 * codes
 
 
 def _scaled(amount: int, total: int, timed: Sequence[IndexedDocument]) -> int:

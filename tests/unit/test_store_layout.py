@@ -3,13 +3,16 @@ from __future__ import annotations
 import errno
 import json
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch
 from idc_local.fingerprint import canonical_json, sha256_hex
+from idc_local.indexed import no_headings
 from idc_local.ports import Completion
 from idc_local.store import Snapshot, Writer, export_index, import_index, layout, repair, schema, verify
 from idc_local.store.layout import (
@@ -24,7 +27,7 @@ from idc_local.store.layout import (
     write_durably,
     write_manifest,
 )
-from tests.store_documents import FINGERPRINT, make_indexed, make_source, visible
+from tests.store_documents import DIMENSION, FINGERPRINT, make_indexed, make_source, visible
 
 EXAMPLE = Manifest(
     generation=3,
@@ -98,6 +101,39 @@ def test_an_older_format_is_made_anew(tmp_path: Path, monkeypatch: pytest.Monkey
     with Writer.open(tmp_path, FINGERPRINT) as writer:
         assert writer.publish() == 2
     assert visible(tmp_path) == answers
+
+
+def test_documents_that_were_stored_without_tokens_are_kept_and_searched(tmp_path: Path) -> None:
+    with Writer.open(tmp_path, FINGERPRINT) as writer:
+        for text, path in (("One. Two.", "a.txt"), ("Three. Four. Five.", "b.txt")):
+            old = make_indexed(text, path)
+            writer.put_source(make_source(old))
+            bare = replace(old, headings=no_headings(len(old.chunks), DIMENSION))
+            writer.put_document(replace(bare, token_codes=lambda first, last: [b""] * (last - first)))
+        writer.publish()
+    answers = visible(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db:
+        for name in ("token_sizes", "token_seal", "heading_vectors", "heading_seal", "chunk_headings"):
+            assert db.execute("DELETE FROM parts WHERE name = ?", (name,)).rowcount == 2
+        db.execute("PRAGMA user_version = 1")
+        db.commit()
+    (tmp_path / "index.sha256").unlink()
+    with pytest.raises(StoreMismatch, match=r"has format 1, .* reads 2\. hint: idc-local repair"):
+        Snapshot.open(tmp_path)
+    repair(tmp_path)
+    assert failures(tmp_path) == []
+    assert visible(tmp_path) == answers
+    with Snapshot.open(tmp_path) as snapshot:
+        assert snapshot.sentence_tokens(np.arange(snapshot.size))[1].tolist() == [0] * 6
+    with Writer.open(tmp_path, FINGERPRINT) as writer:
+        writer.put_document(make_indexed("One. Two.", "a.txt", recipe="newer"))
+        writer.publish()
+    with Snapshot.open(tmp_path) as snapshot:
+        assert [len(part) for part in snapshot.sentence_tokens(np.arange(snapshot.size))] == [2, 6]
+
+
+def failures(folder: Path) -> list[str]:
+    return [check.detail for check in verify(folder, deep=True) if check.status == "fail"]
 
 
 def test_an_older_database_is_named_and_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
