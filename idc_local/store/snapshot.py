@@ -27,7 +27,11 @@ from idc_local.store.schema import open_for_reading, sql_errors
 from idc_local.store.segments import CHUNK_VECTORS, INTENT_VECTORS, INTENTS, SENTENCES, Segment
 from idc_local.store.tables import FIRST, Documents, Sources
 from idc_local.store.vectors import best
+from idc_local.tokencodes import code_size
 from idc_local.types import BoolArray, Chunk, Document, FloatArray, IntArray, Intent, SourceRecord
+
+Take = Callable[[Segment, IntArray], tuple[npt.NDArray[Any], IntArray]]
+"""Values of a segment that are at places, int64 [p], one after the other, and how many are at each, int64 [p]."""
 
 
 class Snapshot(Rows):
@@ -185,34 +189,37 @@ class Snapshot(Rows):
 
         Sentences are in the order of ``sentence_vectors``.
         """
-        return self._held(rows, lambda segment, places: segment.sentence_terms(places))
+        return self._held(rows, np.zeros(0, np.uint32), Segment.sentence_terms)
 
     def sentence_tokens(self, rows: IntArray) -> tuple[npt.NDArray[np.uint8], IntArray]:
         """The same for the codes of their tokens (``tokencodes``), uint8 [t, b]."""
-        return self._held(rows, lambda segment, places: segment.sentence_tokens(places))
+        return self._held(rows, self._no_codes, Segment.sentence_tokens)
+
+    @property
+    def _no_codes(self) -> npt.NDArray[np.uint8]:
+        return np.zeros((0, code_size(self._manifest.dimension)), dtype=np.uint8)
 
     def heading_tokens(self, rows: IntArray) -> tuple[npt.NDArray[np.uint8], IntArray]:
         """The same for the tokens of the rows' headings, uint8 [t, b]; int64 [len(rows) + 1] where each row's begin."""
         numbers, chunks = self._places[1][rows], self._places[2][rows]
         ones = np.ones(len(rows), dtype=np.int64)
-        return self._joined(numbers, chunks, ones, lambda segment, places: segment.heading_tokens(places))
+        return self._joined(numbers, chunks, ones, self._no_codes, Segment.heading_tokens)
 
-    def _held(
-        self, rows: IntArray, take: Callable[[Segment, IntArray], tuple[npt.NDArray[Any], IntArray]]
-    ) -> tuple[npt.NDArray[Any], IntArray]:
-        """What the sentences of all rows hold, any number of values each."""
+    def _held(self, rows: IntArray, none: npt.NDArray[Any], take: Take) -> tuple[npt.NDArray[Any], IntArray]:
+        """What the sentences of all rows hold, any number of values like those of ``none`` each."""
         numbers, chunks = self._places[1][rows], self._places[2][rows]
         bounds = np.zeros((len(rows), 2), dtype=np.int64)
         for number in np.unique(numbers).tolist():
             bounds[numbers == number] = self._segments[number].table[chunks[numbers == number], SENTENCES]
-        return self._joined(numbers, bounds[:, 0], bounds[:, 1] - bounds[:, 0], take)
+        return self._joined(numbers, bounds[:, 0], bounds[:, 1] - bounds[:, 0], none, take)
 
     def _joined(
         self,
         numbers: IntArray,
         starts: IntArray,
         counts: IntArray,
-        take: Callable[[Segment, IntArray], tuple[npt.NDArray[Any], IntArray]],
+        none: npt.NDArray[Any],
+        take: Take,
     ) -> tuple[npt.NDArray[Any], IntArray]:
         """What ``counts`` places from each of ``starts`` on hold in the segments with these numbers, all int64 [rows].
 
@@ -230,7 +237,7 @@ class Snapshot(Rows):
         offsets = np.concatenate([[0], np.cumsum(held)]).astype(np.int64)
         if len(found) == 1:
             return found[0][1], offsets
-        result = np.zeros((int(offsets[-1]), *found[0][1].shape[1:]), dtype=found[0][1].dtype)
+        result = np.zeros((int(offsets[-1]), *none.shape[1:]), dtype=none.dtype)
         for places, values, own in found:
             result[expand(offsets[:-1][places], own)] = values
         return result, offsets
