@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -34,20 +35,28 @@ class WordValues:
 
     def weights(self, question: Tokens, text: str) -> FloatArray:
         """float32 [tokens]: 1 + the highest idf of a term of the token's word, 1 for function words."""
-        language = self._language(text)
-        terms = {word: _terms_of(word, language) for word in question.words}
+        languages = self._languages(text)
+        terms = {word: _common_terms(word, languages) for word in question.words}
         every = list(dict.fromkeys(term for own in terms.values() for term in own))
         unknown = idf(self.chunks, np.zeros(1, dtype=np.int64))[0]
         values = {term: float(value or unknown) for term, value in zip(every, self.known(every), strict=True)}
         worth = {word: 1.0 + max((values[term] for term in own), default=0.0) for word, own in terms.items()}
         return np.array([worth[word] for word in question.words], dtype=np.float32)
 
-    def _language(self, text: str) -> str:
-        """That of the text, if it is one of the index; empty where that cannot be told."""
-        if len(self.languages) == 1:
-            return self.languages[0]
-        found = detect_language(text)
-        return found if found in self.languages else ""
+    def _languages(self, text: str) -> tuple[str, ...]:
+        """That of the text, if it is one of the index; all of the index where that cannot be told."""
+        if len(self.languages) > 1:
+            found = detect_language(text)
+            if found in self.languages:
+                return (found,)
+        return tuple(self.languages)
+
+
+@lru_cache(maxsize=20_000)
+def _common_terms(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
+    """Terms of a word in all of these languages; none where it is a function word in one of them."""
+    found = [_terms_of(word, language) for language in languages or ("",)]
+    return tuple(dict.fromkeys(chain.from_iterable(found))) if all(found) else ()
 
 
 def _with_meaning(words: Sequence[str], language: str) -> BoolArray:

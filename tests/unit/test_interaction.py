@@ -88,6 +88,10 @@ def test_rare_words_weigh_most_and_function_words_least() -> None:
 def test_a_text_in_one_of_several_languages_is_taken_as_such() -> None:
     german = "Welche Pumpe hat das Ventil, und wann wird sie von wem geprüft?"
     assert values("de", "en").weights(tokens(["Pumpe", "das"]), german) == pytest.approx([1 + idf(50), 1.0], abs=1e-5)
+    # Where that cannot be told, a function word of any language of the index is one.
+    assert values("de", "fr").weights(tokens(["Die", "Pumpe", "valve"]), "Die Pumpe, valve") == pytest.approx(
+        [1.0, 1 + idf(50), 1 + idf(1)]
+    )
     # No language of this index: no word is a function word.
     assert values("fr", "it").weights(tokens(["das", "und"]), german) == pytest.approx([1 + idf(0)] * 2)
 
