@@ -219,6 +219,11 @@ def _tokens(results: Results) -> Iterator[Figure]:
         for line in (line for line in lines if line["difference"]):
             for metric in list(NAMES)[:-1]:
                 yield _difference(f"token by token, {half} half: {NAMES[metric]}", line, metric)
+    for half, metrics in measured["questions"].items():
+        for metric in list(NAMES)[:-1]:
+            estimate = metrics[metric]
+            name = f"token by token, {half} half, all questions alike: {NAMES[metric]}"
+            yield Figure(name, signed(estimate["mean"]), change(estimate))
     for row in results.rows("tokens.csv"):
         for metric in ("headline", "r@1"):
             if row["set"] != "macro" and row[f"{metric}_diff"]:

@@ -8,10 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from idc_local.cli.evaluate import flat
 from idc_local.cli.output import markdown_lines
-from idc_local.evaluation.grid import Grid
+from idc_local.evaluation.grid import COLUMNS, Grid
 from idc_local.evaluation.report import MACRO, report_value
+from idc_local.evaluation.statistics import macro_estimate
 
 BY_SET = 600
 """Target size whose results are shown set by set."""
@@ -49,11 +52,27 @@ def write_halves(out: Path, name: str, grids: Mapping[str, Grid], embedder: str)
     values = {half: report_value(grid, {"embedder": embedder}, ()) for half, grid in grids.items()}
     macro = {half: [line for line in value["results"] if line["set"] == MACRO] for half, value in values.items()}
     about = {half: {key: value[key] for key in ("protocol", "sets")} for half, value in values.items()}
-    write_json(out / f"{name}.json", {"about": about, "halves": macro})
+    by_question = {half: _by_question(grid) for half, grid in grids.items()}
+    write_json(out / f"{name}.json", {"about": about, "halves": macro, "questions": by_question})
     write_csv(out / f"{name}.csv", [{"half": half} | flat(line) for half in values for line in values[half]["results"]])
     rows = [{"half": half} | rounded(flat(line)) for half, lines in macro.items() for line in lines]
     text = markdown_lines(rows, ("half", "retriever", *SUMMARY[:-1]))
     (out / f"{name}.md").write_text("".join(text), encoding="utf-8")
+
+
+def _by_question(grid: Grid) -> dict[str, dict[str, float]]:
+    """Mean difference of the last configuration from the first over the questions of all sets, each counting once."""
+    first, *_, last = grid.results.values()
+    values = np.concatenate([after.values - before.values for before, after in zip(first, last, strict=True)])
+    sizes = [int(result.groups.max()) + 1 for result in last]
+    starts = np.cumsum([0, *sizes[:-1]])
+    groups = np.concatenate([result.groups + start for result, start in zip(last, starts, strict=True)])
+    found = macro_estimate([(values, groups)], grid.options.seed)
+    bounds = zip(COLUMNS, found.mean.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+    return {
+        column: {"mean": round(mean, 6), "low": round(low, 6), "high": round(high, 6)}
+        for column, mean, low, high in bounds
+    }
 
 
 def _intervals(lines: Sequence[Mapping[str, Any]], retriever: str) -> Iterable[str]:
