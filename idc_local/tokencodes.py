@@ -14,6 +14,9 @@ import numpy.typing as npt
 from idc_local.types import FloatArray
 
 PER_BYTE = 8
+ONE_THREAD = 1 << 18
+"""Multiplications of a product up to which OpenBLAS keeps to one thread: several would wait for each other, and where
+other programs want the cores for many times what the product takes."""
 
 
 def code_size(dimension: int) -> int:
@@ -40,5 +43,11 @@ def token_cosines(tokens: FloatArray, codes: npt.NDArray[np.uint8]) -> FloatArra
     of √(π/2 − 1) / √d.
     """
     dimension = tokens.shape[1]
-    signs = np.take(_signs(), codes).view(np.int8)[:, :dimension].astype(np.float32)
-    return np.asarray(tokens @ signs.T * np.float32(np.sqrt(np.pi / 2 / dimension)), dtype=np.float32)
+    rows = max(1, ONE_THREAD // max(1, tokens.size))
+    blocks = -(-len(codes) // rows)
+    padded = np.zeros((blocks * rows, codes.shape[1]), dtype=np.uint8)
+    padded[: len(codes)] = codes
+    signs = np.take(_signs(), padded).view(np.int8)[:, :dimension].astype(np.float32)
+    products = signs.reshape(blocks, rows, dimension) @ tokens.T
+    scaled = products.reshape(-1, len(tokens))[: len(codes)].T * np.float32(np.sqrt(np.pi / 2 / dimension))
+    return np.ascontiguousarray(scaled, dtype=np.float32)
