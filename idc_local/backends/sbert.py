@@ -58,6 +58,10 @@ BFLOAT16_GAIN = 1.3
 """How many times as fast bfloat16 must be: clearly, so that every run decides alike."""
 BATCH_TOKENS = 2048
 """Wide enough for matrix products at full speed, small enough that what lies between them stays in the cache."""
+LEAST_TOKENS = 64
+"""Smaller batches are filled up with their own rows: products of few rows are added up in another order."""
+OUTPUTS = ("sentence_embedding", "token_embeddings", "attention_mask")
+"""What is used of a model's output, a row a text each."""
 
 
 def load_embedder(files: ModelFiles, threads: int, *, bfloat16: bool | None = None) -> Embedder:
@@ -203,15 +207,17 @@ class SentenceEmbedder:
         import torch
 
         width = min(-(-max(map(len, ids)) // STEP) * STEP, max(self._window, max(map(len, ids))))
+        filled = ids * -(-LEAST_TOKENS // (len(ids) * width))
         padded = self._model.tokenizer.pad(
-            {"input_ids": ids}, padding="max_length", max_length=width, return_tensors="pt", verbose=False
+            {"input_ids": filled}, padding="max_length", max_length=width, return_tensors="pt", verbose=False
         )
         # Norms, residuals and the pooling stay in float32.
         try:
             with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
-                return self._model(dict(padded))
+                output = self._model(dict(padded))
         except IndexError as error:
             raise beyond_weights(self._name) from error
+        return {name: output[name][: len(ids)] for name in OUTPUTS}
 
 
 def _vectors_in(output: Any) -> FloatArray:  # noqa: ANN401  (tensors by name)

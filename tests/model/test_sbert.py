@@ -91,6 +91,19 @@ def test_a_row_depends_on_its_own_text_alone(name: str, request: pytest.FixtureR
     assert embedder.encode_documents([]).shape == (0, 384)
 
 
+@pytest.mark.parametrize("name", ["embedder", "fastest"])
+def test_a_short_text_alone_is_as_among_others(name: str, request: pytest.FixtureRequest) -> None:
+    # One row of so few tokens is multiplied by other kernels, which round otherwise, than the rows of a batch.
+    embedder: Embedder = request.getfixturevalue(name)
+    texts = [f"# {word}" for word in ("pump", "handbook", "warranty", "frost", "seal", "valve", "gate", "lease")]
+    vectors, tokens = embedder.encode_sentences(texts)
+    for place, text in enumerate(texts):
+        [vector], [own] = embedder.encode_sentences([text])
+        assert (vector == vectors[place]).all()
+        assert (own.vectors == tokens[place].vectors).all()
+        assert (embedder.encode_documents([text])[0] == vector).all()
+
+
 def test_queries_and_documents_are_embedded_alike(embedder: SentenceEmbedder, vectors: FloatArray) -> None:
     assert (embedder.encode_queries(TEXTS) == vectors).all()
 
