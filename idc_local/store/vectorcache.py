@@ -30,19 +30,19 @@ def _named_right(digest: object, data: object) -> bool:
 
 def store_vectors(db: Database, vectors: Vectors, codes: Sequence[bytes] = ()) -> IntArray:
     """Numbers, int64 [n], of vectors [n, d], which are kept as float16, with the codes of each; new ones are added."""
-    digests, known = _store(db, vectors, codes)
-    return np.array([known[digest] for digest in digests], dtype=np.int64)
-
-
-def _store(db: Database, vectors: Vectors, codes: Sequence[bytes]) -> tuple[list[bytes], dict[bytes, int]]:
-    """The digest of each row, and the number of each digest; new rows are added."""
-    values = [row.tobytes() for row in vectors.astype("<f2", copy=False)]
-    rows = [vector + own for vector, own in zip(values, codes, strict=True)] if codes else values
-    digests = [vector_digest(row) for row in rows]
+    digests, rows = _rows(vectors, codes)
     known = _numbers(db, digests)
     missing = {digest: row for digest, row in zip(digests, rows, strict=True) if digest not in known}
     db.executemany("INSERT INTO vectors(digest, data) VALUES(?, ?)", missing.items())
-    return digests, known | _numbers(db, missing)
+    known |= _numbers(db, missing)
+    return np.array([known[digest] for digest in digests], dtype=np.int64)
+
+
+def _rows(vectors: Vectors, codes: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """The digest of the row of each vector, and the row."""
+    values = [row.tobytes() for row in vectors.astype("<f2", copy=False)]
+    rows = [vector + own for vector, own in zip(values, codes, strict=True)] if codes else values
+    return [vector_digest(row) for row in rows], rows
 
 
 def _numbers(db: Database, digests: Iterable[bytes]) -> dict[bytes, int]:
@@ -109,8 +109,16 @@ def drop_unused_vectors(db: Database) -> None:
 
 
 def put_keys(db: Database, keys: Sequence[str], vectors: Vectors, codes: Sequence[bytes]) -> None:
-    """Remembers the vector of each key, [len(keys), d], as float16, with its codes where there are any."""
-    digests, _ = _store(db, vectors, codes)
+    """Remembers the vector of each key, [len(keys), d], as float16, with its codes where there are any.
+
+    A key may be unknown because its row is damaged: what is stored under the digest then is put right.
+    """
+    digests, rows = _rows(vectors, codes)
+    db.executemany(
+        """INSERT INTO vectors(digest, data) VALUES(?, ?)
+           ON CONFLICT(digest) DO UPDATE SET data = excluded.data WHERE data != excluded.data""",
+        zip(digests, rows, strict=True),
+    )
     pairs = zip(map(_key, keys), digests, strict=True)
     db.executemany("INSERT OR REPLACE INTO vector_keys(key, digest) VALUES(?, ?)", pairs)
 

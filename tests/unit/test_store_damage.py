@@ -244,6 +244,22 @@ def test_changed_cache_entries_are_as_good_as_missing(copy: Path) -> None:
         assert writer.vectors(["k"]) == {}
 
 
+@pytest.mark.parametrize(
+    "damage", ["zeroblob(length(data))", "substr(data, 1, 16)", "CAST(data || x'00' AS BLOB)", "'text'"]
+)
+def test_a_damaged_vector_of_the_cache_is_put_right_when_it_is_made_again(copy: Path, damage: str) -> None:
+    vector, codes = np.eye(1, 8, dtype=np.float16), [b"\x05\x83"]
+    with Writer.open(copy, FINGERPRINT) as writer:
+        writer.put_vectors(["k"], vector, codes)
+    change(copy, f"UPDATE vectors SET data = {damage}")
+    (copy / RESTING).unlink()
+    with Writer.open(copy, FINGERPRINT) as writer:
+        assert (writer.vectors(["k"]), writer.codes(["k"])) == ({}, {})
+        writer.put_vectors(["k"], vector, codes)
+        np.testing.assert_array_equal(writer.vectors(["k"])["k"], vector[0])
+        assert writer.codes(["k"]) == {"k": codes[0]}
+
+
 def test_a_miscounted_vector_is_noticed_and_counted_again(copy: Path) -> None:
     change(copy, "UPDATE vector_uses SET uses = uses + 1 WHERE id = 2")
     assert any("not counted right" in detail for detail in failures(verify(copy, deep=True)))
