@@ -164,7 +164,8 @@ class Searcher:
     def _token_by_token(self, asking: str, positions: IntArray, rows: IntArray, sentences: IntArray) -> FloatArray:
         """Late interaction of a query's asking clauses with the chunks at ``positions`` of ``rows``, float32 [c].
 
-        NaN for the others. sentences: int64 [c], how many each of the rows has.
+        NaN for the others, and for all where a document that was stored without tokens is among them: it would lose
+        to any other. sentences: int64 [c], how many each of the rows has.
         """
         found = np.full(len(rows), np.nan, dtype=np.float32)
         if self._weights.tokens > 0 and positions.size:
@@ -173,8 +174,14 @@ class Searcher:
             above = self._snapshot.heading_tokens(rows[positions])
             [question] = self._encoder.query_tokens([asking])
             weights = self._values.weights(question, asking)
-            found[positions] = late_interactions(question.vectors, weights, inside, above)
+            own = late_interactions(question.vectors, weights, inside, above)
+            if not self._has_terms(rows[positions[np.isnan(own)]]):
+                found[positions] = own
         return found
+
+    def _has_terms(self, rows: IntArray) -> bool:
+        """True where any of the rows has terms: words that carry meaning, whose tokens ``index`` keeps."""
+        return bool(rows.size and self._snapshot.sentence_terms(rows)[0].size)
 
     def _hit(self, chunk: Chunk, rank: int, explain: Explain, span: AnswerSpan) -> Hit:
         source = self._sources.get(chunk.path)
