@@ -29,6 +29,10 @@ LARGEST_SAMPLE = 1 << 18
 """Bytes of a file that is tried; larger ones would take longer than people wait for a forecast."""
 FIRST_TEXT = "."
 """Embedded before anything is timed: libraries and models are loaded by the first text, once a run."""
+PAGES = 1.25
+"""Bytes of the database's pages for each byte of rows in them."""
+ROW, SENTENCE, CHUNK, TEXT = 130, 200, 800, 6
+"""Bytes for a row of vectors with its keys, for where a sentence or chunk lies and what it holds, for one of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +210,20 @@ def _other_seconds(total: int, timed: Sequence[IndexedDocument], seconds: Mappin
 
 
 def _stored_bytes(indexed: IndexedDocument) -> int:
-    """Text and terms, float16 sentence vectors and codes kept twice (truth and search), float32 vectors of the rest."""
-    dimension = indexed.sentence_vectors.shape[1]
-    vectors = 4 * len(indexed.sentences) + 8 * (len(indexed.chunks) + len(indexed.intents))
-    codes = sum(map(len, indexed.token_codes(0, len(indexed.sentences))))
-    return 3 * indexed.document.source_bytes + int(dimension) * vectors + 2 * codes
+    """What the database keeps of a document, and what the files beside it do, by what was measured of prose.
+
+    Both hold sentence vectors as float16 with the codes of tokens, and chunk and intent vectors, mostly as float32.
+    """
+    dimension = int(indexed.sentence_vectors.shape[1])
+    sentences, chunks = len(indexed.sentences), len(indexed.chunks)
+    headings = list(map(len, indexed.headings.codes))
+    codes = sum(map(len, indexed.token_codes(0, sentences)))
+    rows = sentences + len(indexed.intents) + len(headings)
+    truth = PAGES * (2 * dimension * rows + codes + sum(headings)) + ROW * rows + 4 * dimension * chunks
+    above: int = sum(headings[place] for place in indexed.headings.of_chunk.tolist() if place >= 0)
+    vectors = dimension * (2 * sentences + 4.5 * chunks + 4 * len(indexed.intents))
+    rest = SENTENCE * sentences + CHUNK * chunks + TEXT * indexed.document.source_bytes
+    return round(truth + vectors + codes + above + rest)
 
 
 def _scaled(amount: int, total: int, timed: Sequence[IndexedDocument]) -> int:

@@ -450,3 +450,16 @@ def test_a_forecast_counts_the_loading_of_models_once(tmp_path: Path) -> None:
     assert (off.intent_seconds, off.seconds) == (0.0, 5.0)
     LoadingKit(tmp_path / "idx").add(docs)
     assert LoadingKit(tmp_path / "idx").forecast(docs).seconds == 0.0, "nothing to read, nothing to load"
+
+
+@pytest.mark.parametrize("names", [("commands.md",), ("index.md", "formats.md", "airgap.md")])
+def test_a_forecast_tells_the_disk_that_an_index_takes(tmp_path: Path, names: Sequence[str]) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name in names:
+        shutil.copy(ROOT / "docs" / name, docs)
+    kit = Kit(tmp_path / "idx")
+    told = kit.forecast(docs).disk_bytes
+    kit.add(docs)
+    taken = sum(path.stat().st_size for path in kit.index.rglob("*") if path.is_file())
+    assert 0.7 * taken < told < 1.4 * taken
