@@ -24,6 +24,10 @@ from idc_local.types import FloatArray, HalfArray
 SLICE = 1024
 """Texts embedded between two commits: a run that is interrupted keeps what it has done."""
 
+HEADING = 1000
+"""Characters of a heading path that are read: each passage keeps the tokens of its own, and a file could have one
+heading as long as all its passages together."""
+
 QUERY = "query\0"
 """Begins the keys of queries; those of sentences begin with their language."""
 
@@ -80,9 +84,9 @@ class CachedEmbedder:
         return self.encode_documents(texts, language), self.token_codes(texts, language)
 
     def encode_headings(self, texts: Sequence[str], language: str) -> tuple[HalfArray, list[bytes]]:
-        """The same for headings, which are not counted as sentences."""
+        """The same for headings, the last ``HEADING`` characters of each; they are not counted as sentences."""
         before = self.embedded
-        found = self.encode_sentences(texts, language)
+        found = self.encode_sentences([text[-HEADING:] for text in texts], language)
         self.embedded = before
         return found
 
