@@ -28,6 +28,9 @@ HEADING = 1000
 """Characters of a heading path that are read: each passage keeps the tokens of its own, and a file could have one
 heading as long as all its passages together."""
 
+TOGETHER = 1 << 17
+"""Characters whose token vectors are in memory at once, some 50 MB."""
+
 QUERY = "query\0"
 """Begins the keys of queries; those of sentences begin with their language."""
 
@@ -109,8 +112,12 @@ class CachedEmbedder:
 
     def _sentences(self, language: str) -> Callable[[list[str]], Encoded]:
         def encode(texts: list[str]) -> Encoded:
-            vectors, tokens = self._load().encode_sentences(texts)
-            return vectors, coded_content(tokens, language)
+            vectors, codes = [np.zeros((0, self._dimension), dtype=np.float32)], []
+            for some in _portions(texts):
+                own, tokens = self._load().encode_sentences(some)
+                vectors.append(own)
+                codes += coded_content(tokens, language)
+            return np.concatenate(vectors), codes
 
         return encode
 
@@ -141,6 +148,20 @@ class CachedEmbedder:
             self.embedded += len(missing)
             known.update(zip(missing, halves, strict=True))
         return known
+
+
+def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The texts in order, in lists of ``TOGETHER`` characters, or of one text that is longer."""
+    held: list[str] = []
+    size = 0
+    for text in texts:
+        if held and size + len(text) > TOGETHER:
+            yield held
+            held, size = [], 0
+        held.append(text)
+        size += len(text)
+    if held:
+        yield held
 
 
 def sentence_key(text: str, language: str) -> str:
