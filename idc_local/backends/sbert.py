@@ -60,6 +60,8 @@ BATCH_TOKENS = 2048
 """Wide enough for matrix products at full speed, small enough that what lies between them stays in the cache."""
 LEAST_TOKENS = 64
 """Smaller batches are filled up with their own rows: products of few rows are added up in another order."""
+DOCUMENTS, QUERIES = 0, 1
+"""Kinds of texts: those of a model's two prompts."""
 OUTPUTS = ("sentence_embedding", "token_embeddings", "attention_mask")
 """What is used of a model's output, a row a text each."""
 
@@ -136,54 +138,45 @@ class SentenceEmbedder:
         self._window = int(model.max_seq_length or files.context or 512)
         self._name = files.name
         self.fingerprint = files.fingerprint
-        self.dimension = files.dimension or int(self._pooled([self._mark(["a"])[0].ids], bfloat16=False).shape[1])
+        self.dimension = files.dimension or int(
+            _vectors_in(self._forward([self._mark(["a"])[0].ids], bfloat16=False)).shape[1]
+        )
 
     def encode_documents(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows that float16 can hold; row i depends on texts[i] alone."""
-        vectors = self._encode(texts, self._prompts[0], bfloat16=self._bfloat16)
-        return_memory()
-        return vectors
+        return self._encode(texts, DOCUMENTS)[0]
 
     def encode_sentences(self, texts: Sequence[str]) -> tuple[FloatArray, list[Tokens]]:
         """The same, and the tokens of each text, from one pass."""
-        found = self._encode_tokens(texts, 0, bfloat16=self._bfloat16)
-        return_memory()
-        return found
+        return self._encode(texts, DOCUMENTS, tokens=True)
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """The same with the model's query prompt, always in float32."""
-        return self._encode(texts, self._prompts[1], bfloat16=False)
+        return self._encode(texts, QUERIES)[0]
 
     def query_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each query, computed in float32."""
-        return self._encode_tokens(texts, 1, bfloat16=False)[1]
+        return self._encode(texts, QUERIES, tokens=True)[1]
 
-    def _encode(self, texts: Sequence[str], prompt: str, *, bfloat16: bool) -> FloatArray:
-        pieces = split_pieces(texts, prompt, self._window, self._mark)
-        ids = pieces.ids
-        vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
-
-        def fill(batch: IntArray) -> None:
-            vectors[batch] = self._pooled([ids[place] for place in batch], bfloat16=bfloat16)
-
-        self._in_batches(ids, fill)
-        return merge_pieces(pieces, vectors)
-
-    def _encode_tokens(self, texts: Sequence[str], kind: int, *, bfloat16: bool) -> tuple[FloatArray, list[Tokens]]:
-        """Vectors and tokens; kind: 0 for documents, 1 for queries."""
+    def _encode(self, texts: Sequence[str], kind: int, *, tokens: bool = False) -> tuple[FloatArray, list[Tokens]]:
+        """Vectors of documents or queries and, where asked for, the tokens of each."""
         pieces = split_pieces(texts, self._prompts[kind], self._window, self._mark)
-        ids = pieces.ids
+        ids, bfloat16 = pieces.ids, self._bfloat16 and kind == DOCUMENTS
         vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
         hidden: dict[int, FloatArray] = {}
 
         def fill(batch: IntArray) -> None:
             output = self._forward([ids[place] for place in batch], bfloat16=bfloat16)
             vectors[batch] = _vectors_in(output)
-            hidden.update(zip(batch.tolist(), _hidden_in(output), strict=True))
+            if tokens:
+                hidden.update(zip(batch.tolist(), _hidden_in(output), strict=True))
 
         self._in_batches(ids, fill)
-        tokens = own_tokens(pieces, [hidden[place] for place in range(len(ids))], self._frames[kind])
-        return merge_pieces(pieces, vectors), tokens
+        last = [hidden[place] for place in range(len(ids))] if tokens else []
+        own = own_tokens(pieces, last, self._frames[kind]) if tokens else []
+        if kind == DOCUMENTS:
+            return_memory()
+        return merge_pieces(pieces, vectors), own
 
     def _in_batches(self, ids: Sequence[list[int]], work: Callable[[IntArray], None]) -> None:
         batches = list(_batches([len(one) for one in ids]))
@@ -197,10 +190,6 @@ class SentenceEmbedder:
             # Tokenizers written in Python do not tell: every token then stands for itself.
             return [Marked(list(ids), ["" for _ in ids]) for ids in encoded["input_ids"]]
         return marked(texts, encoded.encodings)
-
-    def _pooled(self, ids: list[list[int]], *, bfloat16: bool) -> FloatArray:
-        """float32 [len(ids), d] as the model gives them."""
-        return _vectors_in(self._forward(ids, bfloat16=bfloat16))
 
     def _forward(self, ids: list[list[int]], *, bfloat16: bool) -> Any:  # noqa: ANN401  (tensors by name)
         """What the model makes of rows of tokens, each padded to the same multiple of ``STEP``."""

@@ -53,15 +53,15 @@ def test_a_strategy_is_compared_with_the_baseline_at_its_own_size() -> None:
 
 
 def test_a_retriever_is_compared_with_another_on_the_same_chunks() -> None:
-    values = {("fixed", 400, "default"): 0.25, ("fixed", 400, "rerank"): 0.75, ("intent", 400, "default"): 0.5}
-    values |= {("intent", 400, "rerank"): 0.5, ("intent", 800, "default"): 0.125, ("intent", 800, "rerank"): 0.25}
+    values = {("fixed", 400, "default"): 0.25, ("fixed", 400, "fusion"): 0.75, ("intent", 400, "default"): 0.5}
+    values |= {("intent", 400, "fusion"): 0.5, ("intent", 800, "default"): 0.125, ("intent", 800, "fusion"): 0.25}
     # All chunks have one size, which no curve over sizes could tell apart.
     results = {Configuration(*key): (result([value] * 20, 500),) for key, value in values.items()}
     found = Grid(EvaluationOptions(strategies=("fixed", "intent"), baseline="default"), (facts(),), results)
     differences = {line.configuration: line.difference for line in build_lines(found) if line.set == "macro"}
     assert [differences[known] is None for known in results] == [True, False, True, False, True, False]
     for known, expected in (("fixed", 400), 0.5), (("intent", 400), 0.0), (("intent", 800), 0.125):
-        difference = differences[Configuration(*known, "rerank")]
+        difference = differences[Configuration(*known, "fusion")]
         assert difference is not None
         assert difference.same_size
         assert difference.estimate.mean[HEADLINE] == expected
