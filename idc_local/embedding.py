@@ -31,9 +31,6 @@ heading as long as all its passages together."""
 TOGETHER = 1 << 17
 """Characters whose token vectors are in memory at once, some 50 MB."""
 
-QUERY = "query\0"
-"""Begins the keys of queries; those of sentences begin with their language."""
-
 Encoded = tuple[FloatArray, Sequence[bytes]]
 """Vectors, float32 [n, d], and the codes of the tokens of each text; nothing for texts that need none."""
 
@@ -80,7 +77,7 @@ class CachedEmbedder:
 
         language: ISO 639-1, which words of these texts carry meaning.
         """
-        return self._encode(texts, f"{language}\0", self._sentences(language))
+        return self._encode(texts, lambda text: sentence_key(text, language), self._sentences(language))
 
     def encode_sentences(self, texts: Sequence[str], language: str) -> tuple[HalfArray, list[bytes]]:
         """``encode_documents`` and ``token_codes`` of the texts."""
@@ -105,7 +102,7 @@ class CachedEmbedder:
 
     def encode_queries(self, texts: Sequence[str]) -> FloatArray:
         """The same, as queries, float32: there are few of them, and they are multiplied with each other."""
-        return self._encode(texts, QUERY, self._queries).astype(np.float32)
+        return self._encode(texts, query_key, self._queries).astype(np.float32)
 
     def _queries(self, texts: list[str]) -> Encoded:
         return self._load().encode_queries(texts), ()
@@ -125,11 +122,13 @@ class CachedEmbedder:
         """The tokens of each query; not cached."""
         return self._load().query_tokens(texts)
 
-    def _encode(self, texts: Sequence[str], kind: str, encode: Callable[[list[str]], Encoded]) -> HalfArray:
+    def _encode(
+        self, texts: Sequence[str], key_of: Callable[[str], str], encode: Callable[[list[str]], Encoded]
+    ) -> HalfArray:
         result = np.zeros((len(texts), self._dimension), dtype=np.float16)
         for start in range(0, len(texts), SLICE):
             part = texts[start : start + SLICE]
-            keys = [vector_key(kind + text) for text in part]
+            keys = [key_of(text) for text in part]
             known = self._known(keys, part, encode)
             for place, key in enumerate(keys, start=start):
                 result[place] = known[key]
@@ -170,8 +169,8 @@ def sentence_key(text: str, language: str) -> str:
 
 
 def query_key(text: str) -> str:
-    """The key of a query, or of an intent."""
-    return vector_key(f"{QUERY}{text}")
+    """The key of a query, or of an intent; no language is called like that."""
+    return vector_key(f"query\0{text}")
 
 
 def writer_fingerprint(files: ModelFiles) -> dict[str, Any]:

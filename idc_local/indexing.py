@@ -271,7 +271,6 @@ class IndexRun:
             updated=tally.updated,
             unchanged=tally.unchanged,
             removed=tally.removed,
-            empty=len(tally.empty),
             chunks=tally.chunks,
             sentences_embedded=self._ports.embedder.embedded,
             windows_generated=self._pipeline.windows_generated,

@@ -312,13 +312,12 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What a run of ``index`` did. ``empty_paths``: the files, ``empty`` in number, that were read and hold no text."""
+    """What a run of ``index`` did. ``empty_paths``: the files that were read and hold no text."""
 
     new: int
     updated: int
     unchanged: int
     removed: int
-    empty: int
     chunks: int
     sentences_embedded: int
     windows_generated: int
@@ -328,6 +327,11 @@ class IndexReport:
     generation: int = 0
     notes: tuple[str, ...] = ()
     empty_paths: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> int:
+        """How many files hold no text."""
+        return len(self.empty_paths)
 
 
 JsonValue = Mapping[str, Any] | Sequence[Any] | str | int | float | bool | None

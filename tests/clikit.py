@@ -99,7 +99,6 @@ REPORT = IndexReport(
     updated=1,
     unchanged=3,
     removed=0,
-    empty=1,
     chunks=9,
     sentences_embedded=40,
     windows_generated=5,

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from idc_local.answers import answer_span
 from idc_local.evaluation.scoring import DEPTH, Passages, Ranking
-from idc_local.interaction import WordValues, late_interactions
+from idc_local.interaction import Codes, WordValues, late_interactions
 from idc_local.ports import Tokens
 from idc_local.ranking import (
     BM25_B,
@@ -273,14 +273,18 @@ def _token_by_token(
     found = np.full(len(rows), np.nan, dtype=np.float32)
     first, last = index.piece_offsets[rows[near]], index.piece_offsets[rows[near] + 1]
     pieces = index.piece_rows[expand(first, last - first)]
-    begins, sizes = asked.code_offsets[pieces], asked.code_offsets[pieces + 1] - asked.code_offsets[pieces]
-    ends = np.concatenate([[0], np.cumsum(sizes)])[np.concatenate([[0], np.cumsum(last - first)])]
-    tokens, weights = asked.tokens[question], values.weights(asked.tokens[question], asked.asking[question])
-    inside = asked.codes[expand(begins, sizes)], ends
-    begins, sizes = index.heading_offsets[rows[near]], np.diff(index.heading_offsets)[rows[near]]
-    above = index.heading_codes[expand(begins, sizes)], np.concatenate([[0], np.cumsum(sizes)])
-    found[near] = late_interactions(tokens.vectors, weights, inside, above)
+    codes, ends = _codes_at(asked.codes, asked.code_offsets, pieces)
+    inside = codes, ends[np.concatenate([[0], np.cumsum(last - first)])]
+    above = _codes_at(index.heading_codes, index.heading_offsets, rows[near])
+    tokens = asked.tokens[question]
+    found[near] = late_interactions(tokens.vectors, values.weights(tokens, asked.asking[question]), inside, above)
     return found
+
+
+def _codes_at(codes: npt.NDArray[np.uint8], offsets: IntArray, places: IntArray) -> Codes:
+    """The codes of the texts at ``places``; offsets: int64 [texts + 1], where those of each begin in ``codes``."""
+    sizes = offsets[places + 1] - offsets[places]
+    return codes[expand(offsets[places], sizes)], np.concatenate([[0], np.cumsum(sizes)])
 
 
 def _order(fused: FloatArray, id_rank: IntArray) -> IntArray:

@@ -119,20 +119,23 @@ def edition_vectors(truth: Truth, edition: Edition, take: Callable[[HalfArray, S
         StoreCorrupt: they are not what was stored; it shows only when all have been given.
     """
     sealing, tokens = Sealing(), Sealing()
-    numbers = _array(truth, edition, "sentence_vectors")
-    sealing.begin(2 * truth.dimension * numbers.shape[0])
     sizes: list[int] = []
-    for part, codes in read_vectors(truth.folder, truth.db, numbers, truth.dimension):
-        sealing.add(view_array(part, HALVES))
+    intents = [np.zeros((0, truth.dimension), dtype=np.float16)]
+
+    def take_sentences(part: HalfArray, codes: Sequence[bytes]) -> None:
         tokens.add(b"".join(codes))
         sizes.extend(map(len, codes))
         take(part, codes)
-    numbers = _array(truth, edition, "intent_vectors")
-    sealing.begin(2 * truth.dimension * numbers.shape[0])
-    intents = [np.zeros((0, truth.dimension), dtype=np.float16)]
-    for part, _ in read_vectors(truth.folder, truth.db, numbers, truth.dimension):
-        sealing.add(view_array(part, HALVES))
+
+    def take_intents(part: HalfArray, _: Sequence[bytes]) -> None:
         intents.append(part)
+
+    for name, keep in (("sentence_vectors", take_sentences), ("intent_vectors", take_intents)):
+        numbers = _array(truth, edition, name)
+        sealing.begin(2 * truth.dimension * numbers.shape[0])
+        for part, codes in read_vectors(truth.folder, truth.db, numbers, truth.dimension):
+            sealing.add(view_array(part, HALVES))
+            keep(part, codes)
     found = (sealing.finish(), tokens.finish())
     stored = (read_part(truth.folder, truth.db, edition, name) for name in ("vector_seal", "token_seal"))
     if found != tuple(stored) or sizes != _array(truth, edition, "token_sizes").tolist():

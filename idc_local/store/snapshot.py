@@ -207,11 +207,20 @@ class Snapshot(Rows):
 
     def _held(self, rows: IntArray, none: npt.NDArray[Any], take: Take) -> tuple[npt.NDArray[Any], IntArray]:
         """What the sentences of all rows hold, any number of values like those of ``none`` each."""
+        starts, counts = self._bounds(rows, SENTENCES)
+        return self._joined(self._places[1][rows], starts, counts, none, take)
+
+    def _bounds(self, rows: IntArray, columns: slice) -> tuple[IntArray, IntArray]:
+        """Where what belongs to the rows begins in their segments, and how much it is, int64 [len(rows)] each.
+
+        columns: of a segment's table, where it begins and ends.
+        """
         numbers, chunks = self._places[1][rows], self._places[2][rows]
         bounds = np.zeros((len(rows), 2), dtype=np.int64)
         for number in np.unique(numbers).tolist():
-            bounds[numbers == number] = self._segments[number].table[chunks[numbers == number], SENTENCES]
-        return self._joined(numbers, bounds[:, 0], bounds[:, 1] - bounds[:, 0], none, take)
+            mine = numbers == number
+            bounds[mine] = self._segments[number].table[chunks[mine], columns]
+        return bounds[:, 0], bounds[:, 1] - bounds[:, 0]
 
     def _joined(
         self,
@@ -246,16 +255,13 @@ class Snapshot(Rows):
         self, rows: IntArray, columns: slice, take: Callable[[Segment, IntArray], npt.NDArray[Any]]
     ) -> tuple[FloatArray, IntArray]:
         """Vectors of all rows; ``columns`` of a segment's table say where those of a chunk begin and end."""
-        numbers, chunks = self._places[1][rows], self._places[2][rows]
-        used = [(number, numbers == number) for number in np.unique(numbers).tolist()]
-        bounds = np.zeros((len(rows), 2), dtype=np.int64)
-        for number, mine in used:
-            bounds[mine] = self._segments[number].table[chunks[mine], columns]
-        counts = bounds[:, 1] - bounds[:, 0]
+        numbers = self._places[1][rows]
+        starts, counts = self._bounds(rows, columns)
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         result = np.zeros((int(offsets[-1]), self._manifest.dimension), dtype=np.float32)
-        for number, mine in used:
-            places = expand(bounds[mine, 0], counts[mine])
+        for number in np.unique(numbers).tolist():
+            mine = numbers == number
+            places = expand(starts[mine], counts[mine])
             result[expand(offsets[:-1][mine], counts[mine])] = take(self._segments[number], places)
         return result, offsets
 
