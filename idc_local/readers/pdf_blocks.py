@@ -71,6 +71,10 @@ class Blocks:
 
     def page(self, label: str, number: int, regions: Sequence[Region]) -> None:
         """Adds the regions of page ``number``, whose label is ``label``."""
+        if self._notes and self._done and self._done[-1].page != self._notes[0].page:
+            # What began on an earlier page can stand neither before nor behind them if it goes on: it ends here.
+            self._done += self._notes
+            self._notes = []
         notes, begun = self._notes, len(self._done)
         self._notes = []
         for region in regions:

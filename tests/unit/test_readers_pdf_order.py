@@ -70,6 +70,13 @@ TABLE_GOES_ON_PAST_A_NOTE = [
         ("pump", 0.0, 0.0, 1.0), ("pump", 10.0, 0.0, 1.0), ("x" * 90, 0.0, -3.0, 7.0),
     ),
 ]  # fmt: skip
+PARAGRAPH_GOES_ON_OVER_A_PAGE_WITH_A_NOTE = [
+    sheet(("pump", 0.0, 0.0, 10.0)),
+    sheet(
+        ("the long line of text that fills it.", 0.0, 12.0, 10.0), ("pump", 180.0, 12.0, 10.0), ("1. x", 0.0, 0.0, 7.0)
+    ),
+    sheet(("pump", 0.0, 0.0, 10.0)),
+]
 TABLE_REPEATS_ITS_HEADER = [
     sheet(
         *[("pump", 0.0, 0.0, 1.0)] * 3, ("pump", 0.0, 0.0, 7.0), *[("pump", 0.0, 12.0 * n, 1.0) for n in range(1, 5)],
@@ -79,10 +86,25 @@ TABLE_REPEATS_ITS_HEADER = [
 ]  # fmt: skip
 
 
+def test_a_note_stands_where_its_page_ends_in_a_paragraph_of_three_pages() -> None:
+    sheets = PARAGRAPH_GOES_ON_OVER_A_PAGE_WITH_A_NOTE
+    pages = [Page(n, 600, 800, tuple(found), (), (), 0.0, True) for n, found in enumerate(sheets, 1)]
+    heads = Heads(pages, [])
+    blocks = Blocks(heads, Words([]))
+    for page in pages:
+        blocks.page(str(page.number), page.number, in_order(page.pieces, heads.body))
+    draft = Draft()
+    blocks.write(draft)
+    text, _, labels = draft.finish()
+    assert text == "pump the long line of text that fills it. pump\n\n1. x\n\npump"
+    assert labels == ((0, "1"), (text.index("the"), "2"), (text.rindex("pump"), "3"))
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=3))
 @example(TABLE_GOES_ON_PAST_A_NOTE)
 @example(TABLE_REPEATS_ITS_HEADER)
+@example(PARAGRAPH_GOES_ON_OVER_A_PAGE_WITH_A_NOTE)
 def test_blocks_lose_no_letter_and_pages_ascend(sheets: list[list[Piece]]) -> None:
     pages = [Page(n, 600, 800, tuple(found), (), (), 0.0, True) for n, found in enumerate(sheets, 1)]
     heads = Heads(pages, [])
