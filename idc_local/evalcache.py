@@ -18,6 +18,7 @@ import numpy as np
 
 from idc_local.errors import InputError
 from idc_local.fingerprint import canonical_json, parse_json, sha256_hex
+from idc_local.memory import MemoryCache
 from idc_local.ports import Completion
 from idc_local.types import HalfArray
 
@@ -27,10 +28,11 @@ BATCH = 2048
 T = TypeVar("T")
 
 
-class EvaluationCache:
+class EvaluationCache(MemoryCache):
     """The caches of one embedder (by its fingerprint) and of all generators (their keys name them) in a folder."""
 
     def __init__(self, folder: Path, embedder: str) -> None:
+        super().__init__()
         self._vector_folder = folder / f"vectors-{sha256_hex(embedder.encode())[:16]}"
         self._reply_folder = folder / "replies"
         try:
@@ -39,38 +41,21 @@ class EvaluationCache:
         except OSError as error:
             hint = "choose another folder with --cache"
             raise InputError(f"{folder}: no cache can be kept there ({error.strerror})", hint=hint) from error
-        self._vectors: dict[str, HalfArray] = {}
         self._pending: dict[str, HalfArray] = {}
-        self._codes: dict[str, bytes] = {}
-        self._replies: dict[str, Completion] = {}
         self._read_parts()
-
-    def vectors(self, keys: Sequence[str]) -> Mapping[str, HalfArray]:
-        """Known vectors, float16 [d], by key."""
-        return {key: self._vectors[key] for key in keys if key in self._vectors}
-
-    def codes(self, keys: Sequence[str]) -> Mapping[str, bytes]:
-        """Known codes of tokens, by key."""
-        return {key: self._codes[key] for key in keys if key in self._codes}
 
     def put_vectors(self, keys: Sequence[str], vectors: HalfArray, codes: Sequence[bytes] = ()) -> None:
         """Keeps vectors, float16 [len(keys), d], and the codes of their tokens."""
-        fresh = dict(zip(keys, vectors, strict=True))
-        self._vectors.update(fresh)
-        self._codes.update(zip(keys, codes or [b""] * len(keys), strict=True))
-        self._pending.update(fresh)
+        super().put_vectors(keys, vectors, codes)
+        self._pending.update(zip(keys, vectors, strict=True))
         if len(self._pending) >= BATCH:
             self.flush()
-
-    def intents(self, keys: Sequence[str]) -> Mapping[str, Completion]:
-        """Known replies by key."""
-        return {key: self._replies[key] for key in keys if key in self._replies}
 
     def put_intents(self, replies: Mapping[str, Completion]) -> None:
         """Keeps replies, at once: they are the costliest thing in here."""
         if not replies:
             return
-        self._replies.update(replies)
+        super().put_intents(replies)
         plain = {key: [reply.text, reply.confidence] for key, reply in replies.items()}
         content = canonical_json(plain).encode("utf-8", "surrogatepass")
         _replace(self._reply_folder / f"{sha256_hex(content)[:32]}.json", content)
@@ -101,7 +86,7 @@ class EvaluationCache:
             self._vectors.update((key, vector) for key, (vector, _) in part.items())
             self._codes.update((key, codes) for key, (_, codes) in part.items())
         for path in sorted(self._reply_folder.glob("*.json")):
-            self._replies.update(_read_or_drop(path, _reply_part))
+            super().put_intents(_read_or_drop(path, _reply_part))
 
 
 def _read_or_drop(path: Path, read: Callable[[Path], Mapping[str, T]]) -> dict[str, T]:

@@ -1,6 +1,6 @@
 """Stand-ins for work without an index or a screen: a cache of one process, and progress that shows nothing.
 
-Layer 3.
+Layer 2.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class MemoryCache:
         self._intents: dict[str, Completion] = {}
 
     def vectors(self, keys: Sequence[str]) -> Mapping[str, HalfArray]:
-        """Known vectors by key."""
+        """Known vectors, float16 [d], by key."""
         return {key: self._vectors[key] for key in keys if key in self._vectors}
 
     def codes(self, keys: Sequence[str]) -> Mapping[str, bytes]:

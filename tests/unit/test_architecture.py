@@ -19,8 +19,8 @@ LAYERS: dict[str, int] = {
               segment_calibrated structural coherence c99 cluster strategies answers spelling interaction
               tokencodes indexed""",
         2: """config machine lockdown netguard readers catalogue licences pull adopt unbundle bundle carried datasets
-              evalcache sample plots whereabouts backends store""",
-        3: """status embedding memory sources prediction pipeline indexing forecasting searching evaluation silence gaps
+              memory evalcache sample plots whereabouts backends store""",
+        3: """status embedding sources prediction pipeline indexing forecasting searching evaluation silence gaps
               doctor""",
         4: "runtime evaluating api",
         5: "cli",
