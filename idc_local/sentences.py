@@ -26,10 +26,14 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _VISIBLE = re.compile(r"\S")
 _WORD = re.compile(r"[^\W_]")
 _ROW_END = re.compile(rf"{LINE_END.pattern}(?:[ \t]*{LINE_END.pattern})*")
-_HARD_BREAK = {
-    "text/html": re.compile(r"\n"),
-    "text/markdown": re.compile(rf"(?:(?<! ) {{2,}}|\\){LINE_END.pattern}[ \t]*"),
+_LINE_BREAK = re.compile(r"\n")
+_MARKDOWN_BREAK = re.compile(rf"(?:(?<! ) {{2,}}|\\){LINE_END.pattern}[ \t]*")
+_WRAPPED = {
+    "text/markdown": _MARKDOWN_BREAK,
+    "application/x-ipynb+json": _MARKDOWN_BREAK,
+    "application/mbox": None,
 }
+"""What breaks a line on purpose where the lines of the source are kept, of types whose readers else join them."""
 _LONGEST_ORNAMENT = 120
 _SLICE = 4000
 _LOOK_AHEAD = 100
@@ -109,7 +113,8 @@ def _starts(text: str, block: Block, media_type: str, language: str) -> list[int
 
 def _hard_breaks(text: str, block: Block, media_type: str) -> list[int]:
     """Where lines begin that the author has broken on purpose; one that goes on in lower case is no new sentence."""
-    pattern = _HARD_BREAK.get("text/html" if media_type.startswith("application/") else media_type)
+    joined = media_type == "text/html" or media_type.startswith("application/")
+    pattern = _WRAPPED.get(media_type, _LINE_BREAK if joined else None)
     if pattern is None:
         return []
     ends = (found.end() for found in pattern.finditer(text, block.start, block.end))

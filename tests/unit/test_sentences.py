@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 
@@ -130,6 +131,16 @@ def test_hard_breaks_end_sentences_in_markdown_and_html() -> None:
     ]
     assert texts("<p>Mill Lane 3<br>London<br>and so on", "a.html") == ["Mill Lane 3\n", "London\nand so on"]
     assert texts("<p>浮球上升<br>水泵启动", "a.html") == ["浮球上升\n", "水泵启动"]
+
+
+def test_wrapped_lines_of_mailboxes_and_notebooks_are_no_sentence_ends() -> None:
+    mail = "Subject: Keys\n\nThe deposit is\n25 euros. It is paid to\nAnna.\n"
+    kept = ["The deposit is\n25 euros. ", "It is paid to\nAnna."]
+    assert texts(mail, "a.eml")[-2:] == kept
+    assert texts(f"From a@b.org Mon\n{mail}", "a.mbox")[-2:] == kept
+    cell = "The seals lasted\n540 hours  \nLess in salt water."
+    book = json.dumps({"cells": [{"cell_type": "markdown", "metadata": {}, "source": cell}], "nbformat": 4})
+    assert texts(book, "a.ipynb") == ["The seals lasted\n540 hours  \n", "Less in salt water."]
 
 
 def test_blocks_are_boundaries_of_the_right_class() -> None:
