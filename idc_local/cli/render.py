@@ -64,11 +64,16 @@ def _heading(chunk: Chunk, screen: Screen) -> Iterator[str]:
         yield from lines_of(chunk.heading, screen, INDENT)
 
 
-def hit_lines(hit: Hit, screen: Screen, *, explain: bool, around: tuple[str, str] = ("", "")) -> Iterator[str]:
-    """A hit: where it is, what it says with the answer emphasised, and the questions that it answers."""
+def hit_lines(
+    hit: Hit, screen: Screen, *, explain: bool, around: tuple[str, str] = ("", ""), cut: bool = False
+) -> Iterator[str]:
+    """A hit: where it is, what it says with the answer emphasised, and the questions that it answers.
+
+    ``around``: lines before and after. ``cut``: only a part of the passage is here, which the first line says.
+    """
     chunk = hit.chunk
     identity = dim(f"[{chunk.id[:SHORT_ID]}]", screen)
-    where = [place(chunk, screen), _answer_line(hit), page_label(chunk.page)]
+    where = [place(chunk, screen), _answer_line(hit), page_label(chunk.page), "shortened" if cut else ""]
     yield _header([f"{hit.rank}.", *where, f"{hit.score:.4f}", identity])
     for path in hit.other_paths:
         yield f"{INDENT}also {safe(path)}"

@@ -95,9 +95,10 @@ def hit_item(hit: Hit) -> dict[str, Any]:
 
 
 def flat_hit(item: dict[str, Any]) -> dict[str, Any]:
-    """A hit with its parts side by side, for tables."""
+    """A hit with its parts side by side, for tables; ``tokens`` counts the passage's, as in JSON."""
     parts = {f"span_{key}": value for key, value in item["span"].items()}
-    return {**item, **parts, **item["explain"]}
+    signals = dict(item["explain"])
+    return {**item, **parts, "explain_tokens": signals.pop("tokens", None), **signals}
 
 
 def document_item(document: Document) -> dict[str, Any]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from idc_local.searching import Searcher
 
 UNSURE = "perhaps none of these passages answers the question"
-EXPLAIN_COLUMNS = ("dense", "sentence", "intent", "bm25", "fused")
+EXPLAIN_COLUMNS = ("dense", "sentence", "intent", "bm25", "fused", "explain_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,8 @@ def search_result(text: str, found: list[Excerpt], *, explain: bool, spelling: M
 
     def lines(screen: Screen) -> Iterator[str]:
         for excerpt in found:
-            yield from hit_lines(excerpt.hit, screen, explain=explain, around=excerpt.context or ("", ""))
+            around, cut = excerpt.context or ("", ""), excerpt.truncated
+            yield from hit_lines(excerpt.hit, screen, explain=explain, around=around, cut=cut)
 
     return Result(
         value=value,

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from idc_local.cli import COMMANDS
+from idc_local.cli.output import csv_lines
 from idc_local.cli.render import page_label, question_lines
+from idc_local.cli.schema import flat_hit, hit_item
 from idc_local.cli.search import UNSURE
 from idc_local.cli.terminal import Screen
 from idc_local.errors import IdcError, InputError, ModelError, NothingFound, StoreCorrupt, StoreLocked, UsageError
@@ -243,7 +245,7 @@ def test_markdown_of_hits_is_a_table_that_fits_a_page() -> None:
     head = invoke("search", "pump", "--format", "md", "-k", "1").stdout.splitlines()[0]
     assert head == "| rank | score | path | line_start | heading | text |"
     head = invoke("search", "pump", "--format", "md", "-k", "1", "--explain").stdout.splitlines()[0]
-    assert head.startswith("| rank | score | dense | sentence | intent | bm25 | fused | path |")
+    assert head.startswith("| rank | score | dense | sentence | intent | bm25 | fused | explain_tokens | path |")
 
 
 def test_search_jsonl_is_one_hit_a_line() -> None:
@@ -275,6 +277,15 @@ def test_csv_columns_never_change_but_for_explain() -> None:
     assert explained[0]["bm25"] == "3.25"
     assert explained[1]["intent"] == explained[1]["sentence"] == explained[1]["page"][1:] == ""
     assert explained[0]["text"] == FIRST.text
+
+
+def test_csv_tells_the_tokens_of_a_passage_from_the_signal_of_that_name() -> None:
+    hit = replace(HITS[0], explain=replace(HITS[0].explain, tokens=0.875))
+    (row,) = rows("".join(csv_lines([flat_hit(hit_item(hit))], ("tokens", "explain_tokens"), terminal=False)))
+    assert row == {"tokens": str(FIRST.tokens), "explain_tokens": "0.875"}
+    told = rows(invoke("search", "pump", "-k", "1", "--format", "csv", "--explain").stdout)[0]
+    assert list(told)[-6:] == ["dense", "sentence", "intent", "bm25", "fused", "explain_tokens"]
+    assert told["tokens"] == str(FIRST.tokens)
 
 
 def test_search_text_shows_place_score_and_questions() -> None:
@@ -485,6 +496,9 @@ def test_context_and_budget_reach_the_output() -> None:
     assert hit["truncated"] is True
     assert len(hit["text"]) <= 24
     assert TEXT[hit["start"] : hit["end"]] == hit["text"]
+    header = invoke("search", "pump", "--max-chars", "24").stdout.splitlines()[0]
+    assert header == "1.  docs/pump.md:1  answer in line 3  shortened  0.7312  [a1b2c3d4]"
+    assert "shortened" not in invoke("search", "pump").stdout
 
 
 # ---- index
