@@ -21,6 +21,7 @@ from idc_local.readers.titles import (
     by_number,
     by_shape,
     is_capitals,
+    is_han_numbered,
     is_numbered,
     marked,
 )
@@ -231,7 +232,7 @@ def _heading_of(text: str, groups: list[Group], index: int, airy: bool) -> tuple
     found = marked(title)
     if found is not None:
         return found
-    if groups[index].item and groups[index].tight:
+    if groups[index].item and groups[index].tight and not is_han_numbered(title):
         return None
     if not groups[index].tight and NUMBERED_TITLE.fullmatch(title):
         title = title.removesuffix(".")

@@ -21,6 +21,8 @@ DOTS = re.compile(r"\.{4}|(?:\. ){4}|\t\d+\Z")
 SENTENCE_END = re.compile(r"[.!?。！？…:;,，；：、][\"'”’»)\]」』]*\Z")
 _NUMBER = re.compile(r"(?:(?:Article|ARTICLE|Section|SECTION|Chapter|CHAPTER|§)[ \t]+)?(\d+(?:\.\d+)*|[IVXLC]+(?=\.))")
 _NUMBERED = re.compile(_NUMBER.pattern + r"[.):]?[ \t]+(?=[^\W\d_])")
+_HAN = "[一二三四五六七八九十]{1,3}"
+_HAN_NUMBERED = re.compile(rf"(?:({_HAN})[、．]|[（(]{_HAN}[）)])\s?(?=[^\W\d_])")
 NUMBERED_TITLE = re.compile(_NUMBERED.pattern + r"[^\W\d_a-z][\w'’-]*(?:,? (?:[A-Z\d][\w'’-]*|[a-z]{1,4}\b)){0,8}\.")
 _WORDED = re.compile(r"(?:Chapter|Section|Article|Appendix|Annex|Part|Exhibit|Schedule)[ \t]+[\dIVXLCA-Z]{1,6}\b", re.I)
 _CHAPTER = re.compile(
@@ -34,6 +36,7 @@ _HASHES = re.compile(r"(#{1,6})[ \t]+(\S.*?)[ \t#]*")
 _CASELESS = re.compile(r"[\u0590-\u08ff\u0900-\u0e7f\u3040-\u9fff\uac00-\ud7af]")
 
 _MAX_TITLE = 60
+_MAX_HAN_TITLE = 30
 _MAX_TITLE_WORDS = 9
 MIN_BODY = 80
 """Characters of a text that is long enough to need no full stop under a title."""
@@ -50,19 +53,32 @@ def marked(title: str) -> tuple[int, str] | None:
 
 def is_numbered(title: str) -> bool:
     """True for a section's number and a title that begins like one."""
+    if is_han_numbered(title):
+        return True
     found = _NUMBERED.match(title)
     return found is not None and (title[found.end()].isupper() or _CASELESS.match(title[found.end()]) is not None)
 
 
+def is_han_numbered(title: str) -> bool:
+    """True for a short line that begins as the sections of Chinese and Japanese papers do: ``三、`` and ``（三）``."""
+    return len(title) <= _MAX_HAN_TITLE and _HAN_NUMBERED.match(title) is not None
+
+
 def by_number(title: str, neighbours: Sequence[str]) -> tuple[int, str] | None:
     """A section's heading, unless a neighbour is a short line numbered alike: then both are items of a list."""
-    number = _NUMBERED.match(title)
-    depth = number[1].count(".") if number else 0
-    for other in neighbours:
-        found = _NUMBERED.match(other) if len(other) < MIN_BODY else None
-        if found is not None and found[1].count(".") == depth:
-            return None
-    return min(6, 2 + depth), title
+    number = _number_of(title)
+    if any(_number_of(other) == number for other in neighbours if len(other) < MIN_BODY):
+        return None
+    return min(6, 2 + (number[1] if number else 0)), title
+
+
+def _number_of(title: str) -> tuple[bool, int] | None:
+    """Whether the number that a line begins with is a Han one, and how deep it is; None where there is none."""
+    found = _HAN_NUMBERED.match(title)
+    if found is not None:
+        return True, 0 if found[1] else 1
+    found = _NUMBERED.match(title)
+    return (False, found[1].count(".")) if found is not None else None
 
 
 def by_shape(title: str, follower: str, first: bool, tight: bool) -> tuple[int, str] | None:

@@ -205,6 +205,43 @@ def test_words_that_only_begin_like_a_chapter_head_nothing() -> None:
         assert [block.kind.value for block in read(text).blocks] == ["paragraph"] * 3, line
 
 
+def test_han_numbers_head_sections_whether_blank_lines_part_them_or_not() -> None:
+    notice = [
+        "一、门禁卡",
+        "1. 员工须换新卡。",
+        "2. 旧卡停用。",
+        "二、预算",
+        "（一）设备费",
+        "预算为三十万元。",
+        "（二）差旅费",
+        "上限为八万元。",
+    ]
+    paths = [
+        ("一、门禁卡",),
+        ("一、门禁卡",),
+        ("一、门禁卡",),
+        ("二、预算",),
+        ("二、预算", "（一）设备费"),
+        ("二、预算", "（一）设备费"),
+        ("二、预算", "（二）差旅费"),
+        ("二、预算", "（二）差旅费"),
+    ]
+    for between in ("\n", "\n\n", "\r\n"):
+        document = read(f"{notice[0]}{between}" + between.join(notice[1:]) + "\n")
+        assert [block.headings for block in document.blocks] == paths, between
+
+
+def test_han_numbers_of_short_lines_and_of_sentences_are_a_list() -> None:
+    for text in (
+        "一、买米\n二、买菜\n三、买油\n",
+        "一、卡不得转借。\n二、卡须归还。\n三、违者罚款。\n",
+        "一、买米\n\n二、买菜\n\n三、买油\n",
+    ):
+        document = read(f"购物须知如下，请各位遵守：\n\n{text}")
+        assert [block.kind.value for block in document.blocks if block.kind.value == "heading"] == [], text
+    assert [block.kind.value for block in read("十分感谢。\n\n一、二年级放假。\n").blocks] == ["paragraph"] * 2
+
+
 def test_a_title_is_one_line_of_single_spaces() -> None:
     text = "1.  General   terms\n\nAll is well.\n\n1.1\tMore\n\nAll is well.\n"
     document = read(text)
