@@ -39,6 +39,10 @@ _LEFT_OUT = words(
     "script style template noscript head nav svg iframe object canvas audio video map select datalist button "
     "textarea dialog annotation annotation-xml noframes noembed title"
 )
+_NOT_PRINTED = words("noprint mw-editsection mw-cite-backlink")
+"""Classes by which wikis mark what belongs to the screen alone: ``[edit]`` at a heading, the way back from a note."""
+_MARKS = re.compile(r"\s*[¶#^↑↩🔗\uf0c1][\s¶#^↑↩🔗\ufe0e\ufe0f\uf0c1]*")
+"""Text of links to the place where they stand, and of links back from a note."""
 
 
 class HtmlReader:
@@ -162,4 +166,6 @@ def _left_out(node: LexborNode, navigation: bool) -> bool:
         or (attributes.get("aria-hidden") or "").lower() == "true"
         or (not navigation and (attributes.get("role") or "").lower() == "navigation")
         or _HIDDEN_STYLE.search(attributes.get("style") or "") is not None
+        or (not navigation and not _NOT_PRINTED.isdisjoint((attributes.get("class") or "").split()))
+        or (node.tag == "a" and "#" in (attributes.get("href") or "") and _MARKS.fullmatch(node.text()) is not None)
     )

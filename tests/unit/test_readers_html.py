@@ -75,6 +75,24 @@ def test_what_nobody_sees_is_left_out(hidden: str) -> None:
     assert read(f"<p>before</p>{hidden}<p>after</p>").text == "before\n\nafter"
 
 
+def test_links_to_where_they_stand_and_back_from_notes_are_left_out() -> None:
+    for mark in ("¶", " # ", "🔗", "\uf0c1"):
+        page = f'<h2>Linux <a class="headerlink" href="page.html#linux">{mark}</a></h2><p>Use apt.'
+        assert shape(page) == [("heading", "Linux"), ("paragraph", "Use apt.")]
+    note = '<ol><li>Gobbetti 1998. <a href="#ref1">↩\ufe0e</a><li><a href="#ref2">^</a> Boon 2004.</ol>'
+    assert shape(note) == [("list_item", "Gobbetti 1998."), ("list_item", "Boon 2004.")]
+    kept = 'See<a href="#n1">*</a> <a href="#c">C#</a>, <a href="#p5">§</a> 5, <a href="/x">#</a><a href="#s"> </a>1'
+    assert shape(f"<p>{kept}") == [("paragraph", "See* C#, § 5, # 1")]
+
+
+def test_what_a_wiki_shows_on_the_screen_alone_is_left_out() -> None:
+    page = """<h2>History<span class="mw-editsection">[<a href="/edit">edit</a>]</span></h2>
+      <div class="x noprint">From the free encyclopedia</div><p class="noprinter">Found in 1920.
+      <ol><li><span class="mw-cite-backlink">^ <a href="#a"><sup>a</sup></a></span> Boon 2004."""
+    assert shape(page) == [("heading", "History"), ("paragraph", "Found in 1920."), ("list_item", "Boon 2004.")]
+    assert shape('<body class="noprint"><p class="noprint">All there is.') == [("paragraph", "All there is.")]
+
+
 def test_a_page_of_navigation_alone_is_kept() -> None:
     assert read("<nav><a>Home</a></nav>").text == "Home"
 
