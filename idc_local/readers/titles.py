@@ -12,9 +12,11 @@ ITEM = re.compile(
     r"(?:(?:[-*+•‣◦▪–·]|\(?(?:\d{1,3}|[a-z]|[ivxl]{1,5})[.)]|\((?:\d{1,3}|[A-Z])\))[ \t]+|o[ \t]{2,}"
     r"|（[\d一二三四五六七八九十]{1,3}）\s?|[①-⑳]\s?)\S"
 )
+_DATE = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[ T\u202f]"
+_TIME = r"\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?\]?[ \t]+(?:[-–][ \t]+)?"
 SPEAKER = re.compile(
-    r"(?:\[?(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[ T])?\d{1,2}:\d\d(?::\d\d)?"
-    r"(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?\]?[ \t]+(?:[-–][ \t]+)?)?"
+    rf"[\u200e\u200f]?\[?{_DATE}{_TIME}\S"
+    rf"|(?:\[?{_TIME})?"
     r"(?:[A-Z][\w.'’-]*(?:[ \t][\w.'’&()-]+){0,4}:[ \t]|<[@+]?[^\W\d][\w.|-]{0,30}>[ \t])"
 )
 DOTS = re.compile(r"\.{4}|(?:\. ){4}|\t\d+\Z")
@@ -26,7 +28,7 @@ _HAN_NUMBERED = re.compile(rf"(?:({_HAN})[、．]|[（(]{_HAN}[）)])\s?(?=[^\W\
 NUMBERED_TITLE = re.compile(_NUMBERED.pattern + r"[^\W\d_a-z][\w'’-]*(?:,? (?:[A-Z\d][\w'’-]*|[a-z]{1,4}\b)){0,8}\.")
 _WORDED = re.compile(r"(?:Chapter|Section|Article|Appendix|Annex|Part|Exhibit|Schedule)[ \t]+[\dIVXLCA-Z]{1,6}\b", re.I)
 _CHAPTER = re.compile(
-    r"(?:(?:Kapitel|Abschnitt|Artikel|Teil|Anhang|Anlage|Chapitre|Annexe|Partie|Titre|Capítulo|Sección|Artículo|Anexo|"
+    r"(?:(?:Kapitel|TOP|Tagesordnungspunkt|Abschnitt|Artikel|Teil|Anhang|Anlage|Chapitre|Annexe|Partie|Titre|Capítulo|Sección|Artículo|Anexo|"
     r"Título|Capitolo|Sezione|Articolo|Allegato|Hoofdstuk|Bijlage|Rozdział|Глава|Раздел|Статья|Часть|Приложение)"
     r"[ \t]+(?:№[ \t]*)?(?:\d+(?:\.\d+)*|[IVXLC]+|[A-Z])\b"
     r"|第[ \t]?[\d一二三四五六七八九十百零〇]+[ \t]?[章节節編编部篇款条條回]|제[ \t]?\d+[ \t]?[장절조편])"
@@ -83,10 +85,10 @@ def _number_of(title: str) -> tuple[bool, int] | None:
 
 def by_shape(title: str, follower: str, first: bool, tight: bool) -> tuple[int, str] | None:
     """A heading that its words or its letters tell; ``first``: at the top of a text, ``tight``: no blank line below."""
-    if SPEAKER.match(title + " ") or ITEM.match(title):
-        return None
     if _is_worded(title) and len(title) <= _MAX_TITLE:
         return 2, title
+    if SPEAKER.match(title + " ") or ITEM.match(title):
+        return None
     if is_capitals(title):
         return (1 if first else 2), title
     if not tight and _is_title(title, follower, first):

@@ -189,6 +189,9 @@ def test_chapters_of_many_languages_are_siblings_also_when_one_comes_first() -> 
         ("Chapter 1", "Chapter 2"),
         ("CHAPTER ONE", "CHAPTER TWO"),
         ("Kapitel 1 Aufbau", "Kapitel 2 Wartung"),
+        ("TOP 1: Kassenbericht", "TOP 2: Wahlen"),
+        ("Chapter 1: Set-up", "Chapter 2: Care"),
+        ("SCHEDULE 1: PRICES", "SCHEDULE 2: SAMPLING"),
         ("Глава 1. Устройство", "Глава 2. Уход"),
         ("Artículo 1", "Artículo 2"),
         ("第一章 总则", "第二章 维护"),
@@ -287,6 +290,9 @@ def test_turns_of_a_chat_are_parted_whatever_stands_before_the_name() -> None:
         ["02/01/2026, 09:18 - Anna: Where is the password?", "02/01/2026, 09:19 - Bob Lee: It is on the wall."],
         ["1/2/26, 9:18 PM - Anna: Where is the password?", "1/2/26, 9:19 PM - Bob Lee: It is on the wall."],
         ["[10:15:02] Anna: Hi Bob, did you get the keys?", "[10:15:09] Bob: Yes, they are under the mat."],
+        ["12.06.24, 18:06 - +49 170 1234567: when do we meet?", "12.06.24, 18:09 - Ольга: at nine by the old mill"],
+        ["\u200e[12/06/2024, 18:02:11] ~ mira: did you book?", "[12/06/2024, 18:02:40] 李敏: not yet, so call them"],
+        ["12/06/2024, 18:00 - You were added by the owner", "12/06/2024, 18:09 - jonas: so I was, as it seems"],
         ["<alice> did anyone of you look at the pump yet?", "<@bob_> yes, it runs again since ten o'clock"],
     ):
         text = "\n".join([*turns, "and it was wet,", *turns])
