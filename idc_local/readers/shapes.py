@@ -30,6 +30,9 @@ _VISIBLE_LINE = re.compile(r"\S(?:[^\r\n\f]*\S)?")
 _RULE = re.compile(r"([=\-~^*])\1{2,}")
 _FINAL = re.compile(r"[.!?。！？…][\"'”’»)\]」』]*\Z")
 
+_SIGNATURE = re.compile(r"_{3,}|\.{8,}")
+"""A line to sign on: what stands above it is place and date, or a name."""
+
 _ENDS = frozenset('.!?:;。！？：；…"”’»)')
 
 MIN_WRAP, MAX_WRAP = 20, 130
@@ -239,7 +242,7 @@ def _heading_of(text: str, groups: list[Group], index: int, airy: bool) -> tuple
     if title[0].islower() or SENTENCE_END.search(title) or DOTS.search(title) or not any(map(str.isalpha, title)):
         return None
     follower = _follower(text, groups, index)
-    if follower is None or (index > 0 and follower[0].islower()):
+    if follower is None or (index > 0 and follower[0].islower()) or _SIGNATURE.match(follower):
         return None
     if is_numbered(title):
         neighbours = [

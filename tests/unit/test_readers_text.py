@@ -245,6 +245,13 @@ def test_han_numbers_of_short_lines_and_of_sentences_are_a_list() -> None:
     assert [block.kind.value for block in read("十分感谢。\n\n一、二年级放假。\n").blocks] == ["paragraph"] * 2
 
 
+def test_place_and_date_above_a_line_to_sign_on_head_nothing() -> None:
+    for place in ("Bristol, 14 February 2025", "Leipzig, den 3. Februar 2025", "Signed by the Tenant"):
+        for line in (f"{'_' * 30}   {'_' * 30}\nfor the Employer    the Employee", f"{'.' * 80}\nAnna Berg"):
+            assert headings(f"{PROSE}\n\n{place}\n\n{line}\n") == [], place
+    assert headings(f"{PROSE}\n\nPlaces to sign\n\n{PROSE}\n") == [(3, "Places to sign")]
+
+
 def test_a_title_is_one_line_of_single_spaces() -> None:
     text = "1.  General   terms\n\nAll is well.\n\n1.1\tMore\n\nAll is well.\n"
     document = read(text)
