@@ -74,6 +74,8 @@ def test_only_words_with_a_meaning_are_coded() -> None:
     first, second = tokens(["the", "pump", "##s", "."]), tokens(["of", "the", ",", "."])
     assert coded_content([first, second], "en") == [encode_tokens(first.vectors[[1, 2]]).tobytes(), b""]
     assert coded_content([second], "de") == [encode_tokens(second.vectors[:2]).tobytes()], "no German function words"
+    half_told = tokens(["", "pump"])
+    assert coded_content([half_told], "en") == [encode_tokens(half_told.vectors[1:]).tobytes()]
     untold = tokens(["", ""])
     assert coded_content([untold], "en") == [encode_tokens(untold.vectors).tobytes()]
     assert coded_content([], "en") == []
@@ -85,9 +87,19 @@ def test_rare_words_weigh_most_and_function_words_least() -> None:
     assert found == pytest.approx([1.0, 1 + idf(50), 1 + idf(1), 1 + idf(1), 1 + idf(0), 1.0], abs=1e-5)
 
 
+def test_a_word_weighs_what_the_rarest_of_its_terms_does() -> None:
+    assert values("en").weights(tokens(["pump_valve"]), "pump_valve") == pytest.approx([1 + idf(0)])
+    known = KnownTerms({"pump": 50, "valv": 1, "pump_valve": 20}, PASSAGES)
+    weights = WordValues(known.idf, PASSAGES, ["en"]).weights(tokens(["pump_valve"]), "pump_valve")
+    assert weights == pytest.approx([1 + idf(1)])
+
+
 def test_a_text_in_one_of_several_languages_is_taken_as_such() -> None:
     german = "Welche Pumpe hat das Ventil, und wann wird sie von wem geprüft?"
     assert values("de", "en").weights(tokens(["Pumpe", "das"]), german) == pytest.approx([1 + idf(50), 1.0], abs=1e-5)
+    # In English one can die; a German article weighs nothing.
+    english = "When did the engine of the pump die, and who has seen it?"
+    assert values("de", "en").weights(tokens(["die"]), english) == pytest.approx([1 + idf(0)])
     # Where that cannot be told, a function word of any language of the index is one.
     assert values("de", "fr").weights(tokens(["Die", "Pumpe", "valve"]), "Die Pumpe, valve") == pytest.approx(
         [1.0, 1 + idf(50), 1 + idf(1)]

@@ -47,6 +47,7 @@ def test_segment_max_equals_a_loop(runs: list[list[float]]) -> None:
 
 def test_min_max_scales_and_survives_equal_values() -> None:
     assert min_max(floats(2, 4, 3)).tolist() == [0, 1, 0.5]
+    assert min_max(floats(0.5, 0.5078125, 0.50390625)).tolist() == [0, 1, 0.5], "however near they are"
     assert min_max(floats(3, 3)).tolist() == [1, 1]
     assert min_max(floats(0, 0)).tolist() == [0, 0]
     assert min_max(floats()).tolist() == []
@@ -80,6 +81,14 @@ def test_fusion_by_hand() -> None:
     assert fused.tolist() == pytest.approx([0.75, 0.25, 0.5])
 
 
+def test_as_shipped_six_tenths_are_dense_and_half_is_tokens() -> None:
+    # The first is best by words alone, the second by meaning alone; intents count for nothing.
+    both = Signals(floats(0.0, 0.5), floats(0.0, 0.5), floats(0.9, np.nan), floats(7, 0))
+    assert fuse(both, RankingWeights()).tolist() == pytest.approx([0.4, 0.6])
+    assert fuse(both, RankingWeights(), foreign=True).tolist() == pytest.approx([0.6, 0.4])
+    assert weigh_tokens(floats(0.4, 0.6), floats(0.9, 0.1), RankingWeights()).tolist() == pytest.approx([0.7, 0.3])
+
+
 def test_ties_go_by_id() -> None:
     assert top_k(floats(0.5, 0.9, 0.50000001, 0.1), ["c", "z", "a", "b"], 3).tolist() == [1, 2, 0]
     assert top_k(floats(0.5), ["a"], 10).tolist() == [0]
@@ -100,6 +109,13 @@ def test_best_run_is_the_maximum_sum(values: list[float], threshold: float) -> N
     gains = floats(*values).astype(np.float64) - threshold
     sums = [gains[i:j].sum() for i in range(len(values)) for j in range(i + 1, len(values) + 1)]
     assert gains[run.start : run.end].sum() == pytest.approx(max(sums), abs=1e-9)
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=9))
+def test_of_equal_runs_the_one_that_ends_first_and_of_those_the_shortest_wins(eighths: list[int]) -> None:
+    sums = {(i, j): sum(eighths[i:j]) for i in range(len(eighths)) for j in range(i + 1, len(eighths) + 1)}
+    start, end = min(sums, key=lambda run: (-sums[run], run[1], run[1] - run[0]))
+    assert best_run(floats(*(value / 8 for value in eighths)), 0.0) == (start, end)
 
 
 def test_best_run_of_poor_sentences_is_the_best_one() -> None:
@@ -153,5 +169,6 @@ def test_tokens_are_weighed_in_by_their_share() -> None:
 
 def test_likely_hits_are_those_near_the_first() -> None:
     assert likely_hits(floats(0.8, 0.58, 0.57, 0.1)) == 2
+    assert likely_hits(floats(1.0, 0.72, 0.7199)) == 2, "those that reach 0.72 of it"
     assert likely_hits(floats(1.0)) == 1
     assert likely_hits(floats()) == 0
