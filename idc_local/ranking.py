@@ -101,8 +101,7 @@ def segment_max(values: FloatArray, offsets: IntArray) -> FloatArray:
     """Largest value of each run: values float32 [s], offsets int64 [r + 1] → float32 [r], NaN for an empty run."""
     result = np.full(offsets.shape[0] - 1, np.nan, dtype=np.float32)
     filled = np.flatnonzero(offsets[1:] > offsets[:-1])
-    if filled.size:
-        result[filled] = np.maximum.reduceat(values, offsets[:-1][filled])
+    result[filled] = np.maximum.reduceat(values, offsets[:-1][filled])
     return result
 
 
@@ -183,7 +182,7 @@ def best_run(similarities: FloatArray, threshold: float) -> Span:
     """Half-open run of sentences with the largest sum of (similarity − threshold): Kadane's algorithm.
 
     similarities: float32 [s], s ≥ 1. Where no sentence exceeds the threshold the run is the best sentence alone;
-    of equal runs the first, and of those the shortest, wins.
+    of equal runs the one that ends first, and of those the shortest, wins.
 
     >>> best_run(np.array([0.1, 0.5, 0.4, 0.1, 0.3], dtype=np.float32), 0.3)
     Span(start=1, end=3)
