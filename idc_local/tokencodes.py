@@ -49,5 +49,5 @@ def token_cosines(tokens: FloatArray, codes: npt.NDArray[np.uint8]) -> FloatArra
     padded[: len(codes)] = codes
     signs = np.take(_signs(), padded).view(np.int8)[:, :dimension].astype(np.float32)
     products = signs.reshape(blocks, rows, dimension) @ tokens.T
-    scaled = products.reshape(-1, len(tokens))[: len(codes)].T * np.float32(np.sqrt(np.pi / 2 / dimension))
+    scaled = products.reshape(blocks * rows, len(tokens))[: len(codes)].T * np.float32(np.sqrt(np.pi / 2 / dimension))
     return np.ascontiguousarray(scaled, dtype=np.float32)

@@ -40,6 +40,7 @@ def test_identifiers_stay_whole_beside_their_parts(text: str, whole: str) -> Non
 def test_identifier_parts_are_terms_of_their_own() -> None:
     assert lexical_terms("max_retry_count", "en") == ["max_retry_count", "max", "retri", "count"]
     assert lexical_terms("1.0.21", "en") == ["1.0.21", "1", "0", "21"]
+    assert lexical_terms(".env_file", "en") == [".env_file", "env_file", "env", "file"]
 
 
 @pytest.mark.parametrize(
@@ -101,6 +102,8 @@ def test_sentence_marks_are_not_part_of_a_word() -> None:
 def test_possessive_and_contracted_endings_are_dropped() -> None:
     assert lexical_terms("the pump's float", "en") == ["pump", "float"]
     assert lexical_terms("the pump’s float", "en") == ["pump", "float"]
+    assert lexical_terms("they'll pump, pumps've", "en") == ["pump", "pump"]
+    assert lexical_terms("O'Hara's", "en") == ["o", "hara"]
 
 
 def test_function_words_of_the_language_are_left_out() -> None:

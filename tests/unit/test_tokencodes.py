@@ -40,6 +40,16 @@ def test_cosines_are_those_with_the_signs(width: int, seed: int) -> None:
     assert token_cosines(tokens, encode_tokens(others)) == pytest.approx(np.array(expected), abs=1e-5)
 
 
+@pytest.mark.parametrize(("asked", "held"), [(3, 9001), (9001, 3), (0, 3), (3, 0)])
+def test_many_tokens_on_either_side_and_none(asked: int, held: int) -> None:
+    rng = np.random.default_rng(1)
+    tokens, others = rng.standard_normal((asked, 40)), rng.standard_normal((held, 40))
+    expected = math.sqrt(math.pi / 2 / 40) * tokens @ np.where(others > 0, 1, -1).T
+    found = token_cosines(tokens.astype(np.float32), encode_tokens(others.astype(np.float32)))
+    assert found.shape == (asked, held)
+    assert found == pytest.approx(expected, abs=1e-4)
+
+
 def test_the_estimate_is_right_on_average_and_as_near_as_it_says() -> None:
     rng = np.random.default_rng(0)
     others = unit(rng.standard_normal((2000, 384)))
