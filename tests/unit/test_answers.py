@@ -77,6 +77,12 @@ def test_what_is_announced_says_something() -> None:
     assert run_after(0, 1, texts, [HEADING, PARAGRAPH, PARAGRAPH, 0]) == (0, 2)
 
 
+@pytest.mark.parametrize(("length", "end"), [(29, 3), (30, 2)])
+def test_less_than_thirty_characters_say_little(length: int, end: int) -> None:
+    texts = ["Is there Wi-Fi?\n\n", "x" * length + " ", "It is called Readers."]
+    assert run_after(0, 1, [*texts, "Be quiet."], [HEADING, PARAGRAPH, 0, PARAGRAPH]) == (0, end)
+
+
 def test_what_announces_another_matter_behind_the_best_sentence_is_left_out() -> None:
     texts = ["Twice, unless it is reserved. ", "Not online.\n\n", "3 Fees\n\n", "What does it cost?\n\n", "25 pence."]
     gaps = [HEADING, 0, HEADING, HEADED, PARAGRAPH]
@@ -108,6 +114,26 @@ def test_the_answer_of_a_passage_that_matches_by_its_heading_alone() -> None:
     assert text[found.start : found.end] == found.text
 
 
+def answer_of(texts: list[str], gaps: list[int], evidence: list[float]) -> str:
+    """The answer in a chunk of these sentences and no others."""
+    ends = np.cumsum([len(text) for text in texts])
+    spans = np.stack([ends - [len(text) for text in texts], ends], axis=1)
+    text = "".join(texts)
+    chunk = Chunk("c", "d", "d.eml", 0, len(text), text, "", None, 1, 6, 12)
+    return answer_span(chunk, np.array(evidence, dtype=np.float32), spans, np.array(gaps, dtype=np.int64)).text
+
+
+def test_a_heading_that_is_the_best_sentence_of_a_run_is_answered_by_what_follows() -> None:
+    texts = ["No pets. ", "Ask the office.\n\n", "Fees\n\n", "It costs 25 pence a day."]
+    gaps = [HEADING, 0, HEADING, HEADED]
+    assert answer_of(texts, gaps, [0.0, 0.6, 0.9, 0.1]) == "Ask the office.\n\nFees\n\nIt costs 25 pence a day."
+    assert answer_of(texts, gaps, [0.0, 0.9, 0.6, 0.1]) == "Ask the office."
+
+
+def test_the_one_sentence_before_a_question_that_nothing_follows_is_the_answer() -> None:
+    assert answer_of(["He comes. ", "> When does he come?"], [HEADING, PARAGRAPH], [0.8, 1.4]) == "He comes."
+
+
 @pytest.mark.parametrize(
     ("evidence", "answer"),
     [
@@ -121,12 +147,7 @@ def test_a_question_that_nothing_follows_is_no_answer_where_another_sentence_is(
     evidence: list[float], answer: str
 ) -> None:
     texts = ["Hi Ann,\n\n", "He comes on Monday. ", "It costs 180.\n\n", "> Ann wrote:\n", "> When does he come?\n"]
-    ends = np.cumsum([len(text) for text in texts])
-    spans = np.stack([ends - [len(text) for text in texts], ends], axis=1)
-    text = "".join(texts)
-    chunk = Chunk("c", "d", "d.eml", 0, len(text), text, "", None, 1, 6, 12)
-    gaps = np.array([HEADING, PARAGRAPH, 0, PARAGRAPH, 0], dtype=np.int64)
-    assert answer_span(chunk, np.array(evidence, dtype=np.float32), spans, gaps).text == answer
+    assert answer_of(texts, [HEADING, PARAGRAPH, 0, PARAGRAPH, 0], evidence) == answer
 
 
 def test_a_passage_of_nothing_but_a_question_is_shown_by_it() -> None:
@@ -159,6 +180,8 @@ def test_a_mail_without_a_greeting_says_at_once_what_it_has_to() -> None:
     texts = [*MAIL[:2], "Approved, 6,500 euros with travel. ", "Please book."]
     assert run_after(0, 1, texts, [HEADING, HEADED, PARAGRAPH, 0], 0) == (0, 3)
     assert run_after(0, 1, [MAIL[0], MAIL[1]], [HEADING, HEADED], 0) == (0, 2)
+    texts = [*MAIL[:2], "As we agreed on the phone on Monday, ", "it is approved.\n\n", "Go."]
+    assert run_after(0, 1, texts, [HEADING, HEADED, PARAGRAPH, 0, PARAGRAPH], 0) == (0, 3), "no greeting"
     texts = ["Offsite budget\n\n", "From: what we have, 6,500 euros. ", "Hi Ben,\n\n", "Go."]
     assert run_after(0, 1, texts, [HEADING, HEADED, PARAGRAPH, PARAGRAPH], 0) == (0, 2)
 

@@ -81,6 +81,9 @@ def test_conditions_on_paths_are_alternatives_and_exclusions_all_hold() -> None:
     assert source_passes(["x.md", "b.md"], "text/markdown", wanted)
     assert not source_passes(["c.md"], "text/markdown", wanted)
     assert not source_passes(["a.md"], "text/html", wanted)
+    typed = parse_filter("type:md type:html -path:old")
+    kinds = {"a.md": "text/markdown", "a.htm": "text/html", "a.txt": "text/plain", "old/a.md": "text/markdown"}
+    assert [path for path, kind in kinds.items() if source_passes([path], kind, typed)] == ["a.md", "a.htm"]
 
 
 RECORDS = [

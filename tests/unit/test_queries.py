@@ -19,6 +19,7 @@ def test_a_plain_question_is_one_clause() -> None:
     assert parsed.texts == ("Which alarm sounds when the float sticks?",)
     assert parsed.asking == "Which alarm sounds when the float sticks?"
     assert set(parsed.terms.values()) == {1.0}
+    assert parse_query("Pump noise?", ["en"]).texts == ("Pump noise?",), "however little is in it"
 
 
 def test_what_sets_the_scene_counts_less() -> None:
@@ -57,6 +58,8 @@ def test_a_clause_with_too_little_in_it_is_asked_with_the_one_before() -> None:
             ["Consider the cellar pump. Details:", "when does it start?"],
         ),
         ("When does the pump stop? Why?", ["When does the pump stop? Why?"]),
+        ("When does the pump stop? Who has it?", ["When does the pump stop? Who has it?"]),
+        ("When does the pump stop? Who owns it?", ["When does the pump stop?", "Who owns it?"]),
         ("What does std::vector reserve at 14:30?", ["What does std::vector reserve at 14:30?"]),
         ("Who maintains https://example.org/a?b=c&d now?", ["Who maintains https://example.org/a?b=c&d now?"]),
         ("What did J. R. R. Tolkien and Dr. Smith write?", ["What did J. R. R. Tolkien and Dr. Smith write?"]),
@@ -85,6 +88,8 @@ def test_the_vector_mixes_asking_clauses_and_the_whole() -> None:
     mixed = 0.75 * (first + second) / np.sqrt(2) + 0.25 * whole
     assert merged_vector(np.stack([whole, first, second])) == pytest.approx(mixed / np.linalg.norm(mixed), abs=1e-6)
     assert merged_vector(np.stack([whole])).tolist() == whole.tolist()
+    assert merged_vector(np.stack([whole, first, -first])) == pytest.approx(whole), "clauses that say opposites"
+    assert merged_vector(np.zeros((3, 3), dtype=np.float32)).tolist() == [0, 0, 0], "texts without a meaning"
 
 
 @given(st.text(max_size=80))
