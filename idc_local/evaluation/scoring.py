@@ -66,10 +66,10 @@ class Gold:
 
     document: int
     ink: metrics.Gold
-    window: bool = False
+    window: bool
 
 
-def gold_at(document: int, spans: Sequence[Span], rule: AnswerRule, ink: Ink, *, window: bool = False) -> Gold:
+def gold_at(document: int, spans: Sequence[Span], rule: AnswerRule, ink: Ink, *, window: bool) -> Gold:
     """The gold of a question whose answers are ``spans``, in code points, of the document at that position."""
     places = tuple(ink.span(*span) for span in spans)
     return Gold(document, metrics.Gold(str(document), places, rule), window)

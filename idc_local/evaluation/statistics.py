@@ -47,7 +47,7 @@ class Curve:
         float64 [questions, metrics]. Linear in size, question by question, so that pairs stay pairs.
         """
         place = float(np.interp(size, self.sizes, np.arange(len(self.sizes))))
-        below = min(int(place), len(self.sizes) - 1)
+        below = int(place)
         above = min(below + 1, len(self.sizes) - 1)
         share = place - below
         return (1.0 - share) * self.values[below] + share * self.values[above]

@@ -54,6 +54,13 @@ def test_ranks_are_those_of_the_first_chunk_that_holds_the_answer() -> None:
     assert found["coverage"] == 1.0
 
 
+@pytest.mark.parametrize("rank", [1, 2, 5, 6, 10, 11])
+def test_a_rank_counts_as_deep_as_each_measure_looks(rank: int) -> None:
+    found = scores([*[(1, 0, 9)] * (rank - 1), (0, 50, 100)], list(range(rank)), gold((60, 65)))
+    assert [found["r@1"], found["r@5"], found["mrr"]] == [float(rank == 1), float(rank <= 5), 1 / rank]
+    assert found["ndcg@10"] == pytest.approx(1 / log2(rank + 1) if rank <= 10 else 0.0)
+
+
 def test_an_answer_that_is_cut_is_relevant_nowhere_but_two_shown_halves_show_it() -> None:
     found = scores([(0, 0, 50), (0, 50, 100)], [0, 1], gold((45, 55)))
     assert (found["r@5"], found["mrr"], found["ndcg@10"], found["coverage"]) == (0.0, 0.0, 0.0, 0.0)
@@ -114,6 +121,12 @@ def test_a_window_counts_from_half_an_overlap_on() -> None:
     wanted = gold((100, 200), text=text, window=True)
     ranks = [scores(spans, [place], wanted, texts=[text])["r@1"] for place in range(4)]
     assert ranks == [0.0, 1.0, 1.0, 1.0]
+    assert [scores([(0, start, start + 100)], [0], wanted, texts=[text])["r@1"] for start in (49, 50, 150, 151)] == [
+        0.0,
+        1.0,
+        1.0,
+        0.0,
+    ]
     found = scores(spans, [1, 2], wanted, texts=[text])
     assert [found["coverage"], found["chars@1500"]] == pytest.approx([1.0, 0.8])
 

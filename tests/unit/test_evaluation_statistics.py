@@ -36,6 +36,12 @@ def test_an_interval_is_that_of_a_plain_bootstrap_over_documents() -> None:
     assert [found.low[0], found.high[0]] == pytest.approx([low, high], abs=0.012)
 
 
+def test_an_interval_leaves_a_fortieth_out_on_either_side() -> None:
+    # Of 40 answers half are right. Resampled, P(at most 13 are) = 0.019 and P(at most 14) = 0.040 (binomial).
+    found = macro_estimate([(column(*[1.0, 0.0] * 20), np.arange(40))], 0)
+    assert (found.low[0], found.high[0]) == pytest.approx((14 / 40, 26 / 40))
+
+
 def test_an_interval_is_wider_for_documents_than_for_questions_that_agree_within_them() -> None:
     values = np.repeat(np.random.default_rng(2).normal(size=10), 30)[:, None]
     clustered = macro_estimate([(values, np.repeat(np.arange(10), 30))], 3)
@@ -78,11 +84,17 @@ def test_a_curve_is_read_between_its_points_and_held_outside() -> None:
     assert curve.at(500.0).ravel().tolist() == [0.25, 1.0]
     assert curve.at(90.0).ravel().tolist() == [0.0, 1.0]
     assert curve.at(9000.0).ravel().tolist() == [1.0, 1.0]
+    longer = Curve((400.0, 800.0, 1600.0), (column(0.2), column(0.6), column(0.8)))
+    assert [longer.at(size)[0, 0] for size in (700.0, 800.0, 1000.0, 1600.0, 1700.0)] == pytest.approx(
+        [0.5, 0.6, 0.65, 0.8, 0.8]
+    )
 
 
 def test_a_curve_reaches_sizes_near_its_ends() -> None:
     curve = Curve((400.0, 800.0), (column(0.0), column(1.0)))
     assert [curve.reaches(size) for size in (350.0, 361.0, 600.0, 879.0, 890.0)] == [False, True, True, True, False]
+    longer = Curve((400.0, 800.0, 1600.0), (column(0.0),) * 3)
+    assert [longer.reaches(size) for size in (350.0, 361.0, 890.0, 1750.0, 1770.0)] == [False, True, True, True, False]
 
 
 def test_a_curve_of_one_point_is_that_point() -> None:

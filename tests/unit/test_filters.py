@@ -54,6 +54,7 @@ def test_an_open_quotation_mark_is_named(expression: str) -> None:
         ("docs/a.md", "docs", True),
         ("docs/a.md", "docs/", True),
         ("docs/a.md", "./docs", True),
+        ("docs/a.md", "/docs", False),
         ("docs/sub/a.md", "docs/*.md", True),
         ("docs/a.md", "*.md", True),
         ("docs/a.md", "sub", False),
