@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -131,6 +132,10 @@ def test_hard_breaks_end_sentences_in_markdown_and_html() -> None:
     ]
     assert texts("<p>Mill Lane 3<br>London<br>and so on", "a.html") == ["Mill Lane 3\n", "London\nand so on"]
     assert texts("<p>浮球上升<br>水泵启动", "a.html") == ["浮球上升\n", "水泵启动"]
+    document = read_source(b"<p>Mill Lane 3<br>London<br>and so on", "a.html")
+    for media_type, starts in (("application/epub+zip", [0, 12]), ("text/plain", [0])):
+        sentences = split_sentences(replace(document, media_type=media_type), WordCounter(), Limits(), "en")
+        assert sentences.starts.tolist() == starts, media_type
 
 
 def test_wrapped_lines_of_mailboxes_and_notebooks_are_no_sentence_ends() -> None:
@@ -226,9 +231,10 @@ def test_headings_stay_with_what_they_head() -> None:
 
 def test_of_a_chain_of_headings_the_last_stays_with_the_text() -> None:
     text = "# a b c d\n\n## e f g h\n\n### i j k l\n\nm n o p q r\n"
-    _, sentences = cut(text, "a.md", limits=Limits(max_chars=400, max_tokens=14, sentence_tokens=10))
-    assert sentences.tokens.tolist() == [5, 6, 7, 6]
-    assert sentences.glue.tolist() == [False, True, False, True]
+    for most, last in ((14, True), (13, True), (12, False)):
+        _, sentences = cut(text, "a.md", limits=Limits(max_chars=400, max_tokens=most, sentence_tokens=10))
+        assert sentences.tokens.tolist() == [5, 6, 7, 6]
+        assert sentences.glue.tolist() == [False, True, False, last]
 
 
 def test_glue_is_released_where_a_heading_and_its_code_do_not_fit() -> None:
