@@ -218,6 +218,22 @@ def test_larger_code_is_cut_at_lines_and_glued_while_it_fits_a_chunk() -> None:
     assert not released.glue.any()
 
 
+def test_code_is_glued_if_it_just_fits_a_chunk_and_not_at_all_if_not() -> None:
+    code = "```\n" + "".join(f"line {number} of five\n" for number in range(5)) + "```\n"
+    roomy = Limits(max_chars=400, max_tokens=400, sentence_tokens=10)
+    _, whole = cut(code, "a.md", limits=roomy)
+    tokens, parts = int(whole.tokens.sum()), len(whole)
+    assert parts > 2
+    for limits, glued in (
+        (replace(roomy, max_tokens=tokens), parts - 1),
+        (replace(roomy, max_tokens=tokens - 1), 0),
+        (replace(roomy, max_chars=len(code)), parts - 1),
+        (replace(roomy, max_chars=len(code) - 1), 0),
+    ):
+        _, found = cut(code, "a.md", limits=limits)
+        assert (len(found), found.glue.sum()) == (parts, glued)
+
+
 def test_code_is_cut_at_blank_lines_first() -> None:
     code = "```\na b c\nd e\n\nf g h\ni j\n```"
     limits = Limits(max_chars=400, max_tokens=40, sentence_tokens=12)
@@ -324,6 +340,12 @@ def test_lone_surrogates_pass_through() -> None:
 def test_a_paragraph_of_any_length_is_cut_at_every_sentence() -> None:
     parts = ["The pump costs approx. 5.5 units (see Fig. 3). ", "“Yes,” she said. ", "It is at 10 a.m. on Jan. 5. "]
     assert texts("".join(parts * 400)) == [*(parts * 400)[:-1], parts[-1]]
+
+
+@pytest.mark.parametrize("before", range(385, 401))
+def test_what_is_said_in_a_long_paragraph_is_not_cut_wherever_it_stands(before: int) -> None:
+    said = ['He said: "One is here. Two are here. Three of them are here now." ', "Then he left."]
+    assert texts("".join([*["It rains. "] * before, *said])) == [*["It rains. "] * before, *said]
 
 
 def test_a_long_line_costs_linear_time() -> None:
