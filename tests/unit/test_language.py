@@ -84,6 +84,27 @@ def test_a_foreign_title_page_does_not_decide() -> None:
     assert detect_language(TEXTS["fr"] * 40 + TEXTS["de"] * 5 * (SAMPLE_CHARS // 80)) == "de"
 
 
+@pytest.mark.parametrize("place", [0, 20_000, 40_000, 60_000])
+def test_a_long_text_is_looked_at_from_its_beginning_to_its_end(place: int) -> None:
+    # Four pieces of 5,000 characters, as far apart as they can be in 65,000.
+    text = ("123 " * 20_000)[:place] + (TEXTS["de"] * 60)[:5_000]
+    assert detect_language(text + "0" * (65_000 - len(text))) == "de"
+
+
+@pytest.mark.parametrize(("hits", "words", "language"), [(1, 5, "en"), (2, 5, "de"), (3, 100, "en"), (4, 100, "de")])
+def test_a_language_takes_two_of_its_words_and_a_twenty_fifth_of_all(hits: int, words: int, language: str) -> None:
+    assert detect_language("und " * hits + "pumpe " * (words - hits)) == language
+
+
+@pytest.mark.parametrize(
+    ("other", "most", "language"),
+    [("насос", 5, "ru"), ("αντλία", 6, "el"), ("水泵", 6, "zh"), ("ポンプ", 9, "ja"), ("펌프", 6, "ko")],
+)
+def test_a_character_of_the_far_east_counts_for_three_letters(other: str, most: int, language: str) -> None:
+    assert detect_language(f"{other} {'x' * (most - 1)}") == language
+    assert detect_language(f"{other} {'x' * (most + 1)}") == "en"
+
+
 @given(st.text())
 def test_any_text_has_a_language(text: str) -> None:
     language = detect_language(text)
