@@ -31,6 +31,11 @@ def test_by_hand() -> None:
     assert heuristic_intents(*read("", "a.txt")[:2], (), "en") == []
 
 
+def test_a_question_is_asked_once() -> None:
+    section = "## Winter\n\nEmpty the pump before the first frost of the year, and note the day.\n\n"
+    assert questions(section + section.replace("pump", "tank")) == [f"{ASK}winter?"]
+
+
 @pytest.mark.parametrize(
     ("heading", "topic"),
     [
@@ -49,6 +54,7 @@ def test_by_hand() -> None:
         ("[Install](https://example.org) `pump` on **Linux** {#install}", "Install pump on Linux"),
         ("![logo](x.png) Guide", "logo Guide"),
         ("Rent\u00a0 and\tdeposit —", "Rent and deposit"),
+        (".NET on Linux", ".NET on Linux"),
         ("3.5.0 (15 September 2025)", "3.5.0 (15 September 2025)"),
         ("3 ways to stop", "3 ways to stop"),
         ("5G networks", "5G networks"),
@@ -81,6 +87,8 @@ def test_one_word_in_capitals_is_a_heading_only_where_the_text_says_so() -> None
         ("SUPPLY AGREEMENT", f"{ASK}supply agreement?"),
         ("DEFINITIONS", f"{ASK}definitions?"),
         ("API", f"{ASK}API?"),
+        ("MODEM", f"{ASK}MODEM?"),
+        ("NOTICE", f"{ASK}notice?"),
         ("IR-0417", f"{ASK}IR-0417?"),
         ("About this manual", f"{ASK}this manual?"),
         ("How to reset the alarm", "How to reset the alarm?"),
@@ -108,6 +116,8 @@ def test_a_topic_as_a_question(topic: str, question: str) -> None:
         ("This is a pump which moves water out of the pit.", None),
         ("The reason for this is a leak in the outer ring.", None),
         ("WHEREAS is the word that opens the recitals here.", None),
+        ("MODEM is a device that speaks over telephone lines.", "What is MODEM?"),
+        ("LESSOR is the party that owns the whole building.", None),
         ("A pump stands in the pit and waits for the water.", None),
     ],
 )

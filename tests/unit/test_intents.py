@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import files as package_files
 from itertools import pairwise
 
@@ -97,6 +98,12 @@ def test_windows_begin_at_headings() -> None:
     assert begins == ["# Pump guide", "## Seal\n\nRep", "## Winter\n\nE"]
 
 
+@pytest.mark.parametrize(("count", "windows"), [(6, [(0, 6)]), (12, [(0, 6), (6, 12)]), (13, [(0, 6), (6, 13)])])
+def test_a_window_has_six_sentences_and_a_short_rest(count: int, windows: list[tuple[int, int]]) -> None:
+    document, sentences, _ = read(prose(count), "a.txt")
+    assert [(window.first, window.last) for window in plan_windows(document, sentences)] == windows
+
+
 def test_window_keys_follow_text_and_headings_not_the_place() -> None:
     plain = "Replace the seal every 4,000 hours of work in clean water, and note it down."
     keys = [
@@ -128,6 +135,42 @@ def test_the_header_of_a_mail_is_not_asked_about() -> None:
     sources = choose_sources(document, sentences, plan_windows(document, sentences), vectors)
     texts = [document.text[sentences.starts[one.sentence] : sentences.ends[one.sentence]].strip() for one in sources]
     assert texts == ["The plumber comes on Monday morning and needs the key of the cellar."]
+
+
+@pytest.mark.parametrize(("figures", "asked"), [("10 20 30 40 50 60 70", True), ("10 20 30 40 50 60 70 80 90", False)])
+def test_a_line_of_figures_is_not_asked_about(figures: str, asked: bool) -> None:
+    # 26 letters and a comma beside 14 figures are 63 % letters, beside 18 figures 58 %.
+    text = f"The pump is looked after by the caretaker of the house.\n\nHours of pumps, seals and valves {figures}\n"
+    document, sentences, vectors = read(text)
+    sources = choose_sources(document, sentences, plan_windows(document, sentences), vectors)
+    assert [source.sentence for source in sources] == ([0, 1] if asked else [0])
+
+
+def test_windows_next_to_chosen_ones_come_last() -> None:
+    text = "".join(
+        f"# Part {number}\n\nThis is what the part says that has the number {number}.\n\n" for number in range(450)
+    )
+    document, sentences, vectors = read(text)
+    windows = plan_windows(document, sentences)
+    assert (len(windows), len(sentences)) == (450, 900)
+    apart: list[int] = []
+    for place in sorted(range(450), key=lambda place: windows[place].key):
+        if all(abs(place - other) > 1 for other in apart):
+            apart.append(place)
+    sources = choose_sources(document, sentences, windows, vectors)
+    # 2.2 · 56 questions; no choice of windows that are apart, to which none can be added, has less than a third.
+    assert [source.window for source in sources] == sorted(apart[:124])
+
+
+def test_a_text_without_blocks_is_asked_about_all_the_same() -> None:
+    document, sentences, vectors = read(prose(3), "a.txt")
+    bare = replace(document, blocks=())
+    windows = plan_windows(bare, sentences)
+    assert [(window.first, window.last) for window in windows] == [(0, 3)]
+    assert [source.sentence for source in choose_sources(bare, sentences, windows, vectors)] == [0, 1, 2]
+    assert source_prompt(bare, sentences, 1, parse_prompt("Text{passage}\n")) == (
+        ": Item number 1 of the long list is kept in the cellar below the old house."
+    )
 
 
 @pytest.mark.parametrize("count", [1, 7, 40, 130])
@@ -186,6 +229,12 @@ def test_prompt_of_a_sentence() -> None:
         " (Pump guide): A pump is a machine that moves water from a lower place to a higher one."
         " It needs little care over the years.\nQuestion:"
     )
+
+
+def test_a_sentence_that_refers_back_is_given_with_none_of_another_paragraph() -> None:
+    document, sentences, _ = read("The pump runs all day.\n\nIt needs little care over the years.\n")
+    prompt = parse_prompt("Text{passage}\nQuestion:")
+    assert source_prompt(document, sentences, 1, prompt) == ": It needs little care over the years.\nQuestion:"
 
 
 def test_prompt_is_bounded_and_on_one_line() -> None:
