@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from idc_local.netguard import guard
 from tests.fakes import HashEmbedder, ScriptedGenerator, WordCounter
 
 ROOT = Path(__file__).resolve().parent.parent
+
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
+"""How long an example takes says how busy the machine is; tests of speed measure what they are about themselves."""
 
 
 @pytest.fixture(autouse=True)
