@@ -173,7 +173,6 @@ def _cut_terms(features: GapFeatures, weights: SegmentWeights) -> dict[str, Floa
         [weights.item, weights.paragraph],
         np.where(features.boundary >= Structure.HEADING, weights.heading, 0.0),
     )
-    structure[[0, -1]] = 0.0
     dip = weights.dip * features.dip
     if structure.shape[0] > 2:
         structure[1:-1] -= weights.centre * structure[1:-1].mean()
