@@ -79,7 +79,7 @@ def encode_array(values: npt.NDArray[Any], dtype: str) -> bytes:
 
 
 def encode_document(document: Document, language: str) -> bytes:
-    """All of a document but its text."""
+    """All of a document but its text and the warnings of its reader."""
     value = {
         "id": document.id,
         "path": document.path,
@@ -99,7 +99,7 @@ def encode_document(document: Document, language: str) -> bytes:
 
 
 def decode_document(data: bytes, text: str) -> Document:
-    """The document that ``encode_document`` was given."""
+    """The document that ``encode_document`` was given, without warnings."""
     value = decode_json(data)
     del value["language"]
     value["blocks"] = tuple(

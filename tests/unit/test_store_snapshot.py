@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from idc_local.errors import NothingFound, StoreCorrupt, StoreError, StoreMismatch, UsageError
+from idc_local.readers import read_source
 from idc_local.store import Snapshot, Writer
+from idc_local.store.codec import decode_document, encode_document
 from idc_local.types import Structure
+from tests.fuzzkit import samples
 from tests.store_documents import FINGERPRINT, make_indexed, make_source, vector
 
 ONE = "The first sentence. The second one. A third. A fourth. A fifth."
@@ -105,6 +108,12 @@ def test_documents_come_back_whole(folder: Path) -> None:
         assert snapshot.document(other.id) == other, "under its first path"
         with pytest.raises(NothingFound):
             snapshot.document_text("unknown")
+
+
+@pytest.mark.parametrize("name", sorted(set(samples()) - {"a.zip", "a.tar.gz"}))
+def test_a_document_of_any_format_comes_back_whole(name: str) -> None:
+    document = replace(read_source(samples()[name], name), warnings=())
+    assert decode_document(encode_document(document, "en"), document.text) == document
 
 
 def test_vectors_of_rows(folder: Path) -> None:
