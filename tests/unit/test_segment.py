@@ -198,6 +198,13 @@ def test_short_neighbours_with_one_best_intent_are_merged() -> None:
     assert merge_short(data, units, np.array([0, 2, 4, 7]), 2).tolist() == [0, 4, 7]
     assert merge_short(data, units, np.array([0, 2, 4, 7]), 1).tolist() == [0, 2, 4, 7]
     assert merge_short(replace(data, intents=AXES[:0]), units, cuts, 2).tolist() == cuts.tolist()
+    later = replace(data, vectors=AXES[[1, 1, 1, 0, 0, 0, 0]])
+    assert merge_short(later, units, np.array([0, 3, 4, 7]), 2).tolist() == [0, 3, 7], "the first of the two is short"
+    assert merge_short(later, units, np.array([0, 2, 3, 5, 7]), 1).tolist() == [0, 3, 5, 7], (
+        "neither of the last two is"
+    )
+    third = replace(data, vectors=AXES[[1, 1, 1, 2, 2, 2, 2]], intents=AXES[:3])
+    assert merge_short(third, units, np.array([0, 3, 4, 7]), 2).tolist() == [0, 3, 7], "of one intent and of another"
 
 
 def test_merging_holds_the_limits() -> None:
@@ -214,6 +221,9 @@ def test_long_chunks_are_split_at_the_paragraph_break_nearest_to_the_middle() ->
     assert split_long(data, units, whole, 10).tolist() == [0, 5, 12]
     assert split_long(data, units, whole, 6).tolist() == [0, 5, 10, 12]
     assert split_long(data, units, whole, 1).tolist() == [0, 2, 5, 10, 12]
+    assert split_long(data, units, np.array([0, 4, 12]), 7).tolist() == [0, 4, 10, 12]
+    last = plain([10] * 12, boundary=[3, *[0] * 10, 2])
+    assert split_long(last, units, whole, 11).tolist() == [0, 11, 12]
 
 
 def test_post_processing_is_part_of_the_published_method() -> None:
@@ -236,7 +246,8 @@ def edges(found: Segmentation) -> list[int]:
 
 
 def test_length_alone_makes_chunks_of_the_target() -> None:
-    assert edges(segment_calibrated(plain([25] * 16), WIDE, BARE)) == [4, 8, 12]
+    found = segment_calibrated(plain([25] * 16), WIDE, BARE)
+    assert (edges(found), found.reasons) == ([4, 8, 12], ())
 
 
 def test_structure_moves_cuts_to_stronger_gaps() -> None:
