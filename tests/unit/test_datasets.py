@@ -62,6 +62,12 @@ def test_blank_lines_crlf_and_a_byte_order_mark_do_not_matter(tmp_path: Path) ->
     assert len(load_dataset(write(tmp_path, files)).questions) == 3
 
 
+def test_a_document_without_a_word_answers_nothing_but_is_one(tmp_path: Path) -> None:
+    files = good()
+    files["documents.jsonl"].append({"id": "d", "title": "", "text": ""})
+    assert load_dataset(write(tmp_path, files)).documents[3].text == ""
+
+
 def test_a_line_separator_inside_a_text_does_not_end_its_row(tmp_path: Path) -> None:
     files = good()
     text = "One\u2028two\x85three"
