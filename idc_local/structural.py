@@ -1,4 +1,7 @@
-"""Segmentation by size and structure alone: fixed, sliding, paragraph, recursive. No vectors are needed."""
+"""Segmentation by size and structure alone: fixed, sliding, paragraph, recursive. No vectors are needed.
+
+Documents have a sentence at least: ``strategies.run_strategy`` sees to those that have none.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +111,7 @@ def segment_paragraph(data: SegmentInput, text: str, limits: Limits, options: St
     units = build_units(data.sentences, limits)
     boundary = data.sentences.boundary[units.bounds[:-1]]
     inner = np.flatnonzero(boundary[1:] >= Structure.PARAGRAPH) + 1
-    cuts = np.concatenate([[0], inner, [len(units)]] if len(units) else [[0]]).astype(np.int64)
+    cuts = np.concatenate([[0], inner, [len(units)]]).astype(np.int64)
     cuts = hold_limits(units, cuts, structure_costs(data.sentences, units))
     if options.sentences is None:
         stops = set((np.flatnonzero(boundary >= Structure.HEADING)).tolist())
@@ -140,11 +143,11 @@ def segment_recursive(data: SegmentInput, text: str, limits: Limits, options: St
     """
     units = build_units(data.sentences, limits)
     target = limits.target_chars
-    if options.sentences is not None and len(units):
+    if options.sentences is not None:
         target = int(units.chars[-1] / units.bounds[-1] * options.sentences)
     strength = _strengths(data.sentences, units, text)
     cuts = [0]
-    pending = [(0, len(units))] if len(units) else []
+    pending = [(0, len(units))]
     while pending:
         start, end = pending.pop()
         if end - start == 1 or _fits(units, start, end, target):
