@@ -10,7 +10,7 @@ import pytest
 from idc_local.errors import NothingFound, StoreCorrupt, StoreError, StoreMismatch, UsageError
 from idc_local.readers import read_source
 from idc_local.store import Snapshot, Writer
-from idc_local.store.codec import decode_document, encode_document
+from idc_local.store.codec import decode_document, decode_lines, encode_document
 from idc_local.types import Structure
 from tests.fuzzkit import samples
 from tests.store_documents import FINGERPRINT, make_indexed, make_source, vector
@@ -113,7 +113,9 @@ def test_documents_come_back_whole(folder: Path) -> None:
 @pytest.mark.parametrize("name", sorted(set(samples()) - {"a.zip", "a.tar.gz"}))
 def test_a_document_of_any_format_comes_back_whole(name: str) -> None:
     document = replace(read_source(samples()[name], name), warnings=())
-    assert decode_document(encode_document(document, "en"), document.text) == document
+    data = encode_document(document, "en")
+    assert decode_document(data, document.text) == document
+    assert [tuple(line) for line in decode_lines(data).tolist()] == list(document.lines)
 
 
 def test_vectors_of_rows(folder: Path) -> None:
