@@ -18,6 +18,9 @@ from idc_local.store.blocks import BLOCK, SUM, SUMS, BlockFolder, BlockWriter, b
 
 Change = Callable[[bytes], bytes]
 
+BAD = (5 * BLOCK - 128) // 8
+"""The first row of a .npy file of int64 in block 5: its head takes 128 bytes."""
+
 
 def written(folder: Path, values: dict[str, Any]) -> BlockFolder:
     writer = BlockWriter(folder)
@@ -136,11 +139,35 @@ def test_only_the_rows_that_are_read_are_checked(tmp_path: Path) -> None:
     path.write_bytes(data)
     array = written_folder.array("a.npy")
     assert array.part(0, 1000).sum() == values[:1000].sum()
-    first_bad = (5 * BLOCK - 128) // 8
     with pytest.raises(StoreCorrupt, match=r"a\.npy is damaged: block 5 "):
-        array.part(first_bad, first_bad + 1)
+        array.part(BAD, BAD + 1)
     with pytest.raises(StoreCorrupt):
         array.whole()
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda folder: folder.file("a.npy").view(),
+        lambda folder: folder.file("a.npy").require(6 * BLOCK - 1, 6 * BLOCK),
+        lambda folder: folder.array("a.npy").take(np.array([7, BAD])),
+        lambda folder: folder.array("a.npy").take(np.array([BAD])),
+        lambda folder: folder.array("a.npy").part(BAD - 1, BAD + 1),
+        lambda folder: folder.file("b.json").json(),
+    ],
+)
+def test_no_way_of_reading_leads_past_the_sums(tmp_path: Path, read: Callable[[BlockFolder], object]) -> None:
+    values = np.arange(20_000, dtype=np.int64)
+    folder = written(tmp_path, {"a.npy": values, "b.json": ["one"]})
+    read(folder)
+    folder.close()
+    for name, place in (("a.npy", 5 * BLOCK), ("b.json", 3)):
+        data = bytearray((tmp_path / name).read_bytes())
+        data[place] ^= 1
+        (tmp_path / name).write_bytes(data)
+    assert folder.array("a.npy").take(np.array([BAD - 1, 0, 19_999])).tolist() == [BAD - 1, 0, 19_999]
+    with pytest.raises(StoreCorrupt, match="does not fit its checksum"):
+        read(folder)
 
 
 def resident(path: Path) -> int:
