@@ -153,15 +153,19 @@ def test_only_the_rows_that_are_read_are_checked(tmp_path: Path) -> None:
         lambda folder: folder.array("a.npy").take(np.array([7, BAD])),
         lambda folder: folder.array("a.npy").take(np.array([BAD])),
         lambda folder: folder.array("a.npy").part(BAD - 1, BAD + 1),
+        lambda folder: folder.array("pairs.npy").part(BAD // 2, BAD // 2 + 1),
+        lambda folder: folder.array("pairs.npy").take(np.array([BAD // 2])),
+        lambda folder: folder.array("bytes.npy").take(np.array([BAD * 8])),
         lambda folder: folder.file("b.json").json(),
     ],
 )
 def test_no_way_of_reading_leads_past_the_sums(tmp_path: Path, read: Callable[[BlockFolder], object]) -> None:
     values = np.arange(20_000, dtype=np.int64)
-    folder = written(tmp_path, {"a.npy": values, "b.json": ["one"]})
+    arrays = {"a.npy": values, "pairs.npy": values.reshape(-1, 2), "bytes.npy": values.astype(np.uint8).repeat(8)}
+    folder = written(tmp_path, {**arrays, "b.json": ["one"]})
     read(folder)
     folder.close()
-    for name, place in (("a.npy", 5 * BLOCK), ("b.json", 3)):
+    for name, place in (("b.json", 3), *((name, 5 * BLOCK) for name in arrays)):
         data = bytearray((tmp_path / name).read_bytes())
         data[place] ^= 1
         (tmp_path / name).write_bytes(data)

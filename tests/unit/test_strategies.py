@@ -185,6 +185,8 @@ def test_paragraph_merges_up_to_the_target_but_not_across_headings() -> None:
 def test_paragraph_cuts_a_block_over_the_limits_at_its_items_first() -> None:
     data = plain([30] * 6, boundary=[3, 0, 0, 1, 0, 0])
     assert cut("paragraph", data, replace(WIDE, max_chars=120), sentences=6) == chain(3, 6)
+    later = plain([30] * 6, boundary=[3, 0, 1, 0, 0, 0])
+    assert cut("paragraph", later, replace(WIDE, max_chars=120), sentences=6) == chain(2, 6)
 
 
 def test_recursive_cuts_at_the_strongest_gap_and_merges_up_to_the_target() -> None:
@@ -200,11 +202,15 @@ def test_recursive_prefers_higher_headings() -> None:
 
 
 def test_recursive_sees_line_breaks_inside_a_paragraph() -> None:
-    sentences = ["First one. ", "Second one.\r\n", "Third one. ", "Fourth one."]
+    sentences = ["First one of all. ", "Two. ", "Three. ", "Four."]
     data = plain([len(sentence) for sentence in sentences])
     text = "".join(sentences)
-    assert cut("recursive", data, replace(WIDE, target_chars=30), text=text) == chain(2, 4)
-    assert cut("recursive", data, replace(WIDE, target_chars=36), text=text.replace("\r\n", "  ")) == chain(3, 4)
+    limits = replace(WIDE, target_chars=25)
+    # 18, 5, 7 and 5 characters: two fit from the front, but behind a line end the other three belong together.
+    assert cut("recursive", data, limits, text=text) == chain(2, 4)
+    for end in ("\n", "\r"):
+        assert cut("recursive", data, limits, text=text.replace("all. ", f"all.{end}")) == chain(1, 4)
+        assert cut("recursive", data, limits, text=text.replace("of all.", f"of{end}all.")) == chain(2, 4)
 
 
 def test_recursive_counts_sentences_as_mean_lengths() -> None:
