@@ -93,13 +93,9 @@ def hold_limits(units: Units, cuts: IntArray, costs: Float64Array) -> IntArray:
     return solve(units.with_barriers(cuts[1:-1]), CutCosts(costs))[0]
 
 
-def structure_costs(sentences: Sentences, units: Units) -> Float64Array:
-    """Cost of a cut before each unit, float64 [u + 1], from 1 before a heading to 1000 inside a paragraph."""
-    costs = np.ones(len(units) + 1)
-    boundary = sentences.boundary[units.bounds[:-1]]
-    costs[:-1] = np.select([boundary >= Structure.HEADING, boundary >= Structure.PARAGRAPH], [1.0, 10.0], 1000.0)
-    costs[:-1][boundary == Structure.ITEM] = 100.0
-    return costs
+def _costs_inside_blocks(boundary: IntArray) -> Float64Array:
+    """Cost of a cut before each unit, float64 [u + 1]: 1 at an item or line, 10 elsewhere inside a block."""
+    return np.append(np.where(boundary == Structure.ITEM, 1.0, 10.0), 0.0)
 
 
 def segment_paragraph(data: SegmentInput, text: str, limits: Limits, options: StrategyOptions) -> Segmentation:
@@ -112,7 +108,7 @@ def segment_paragraph(data: SegmentInput, text: str, limits: Limits, options: St
     boundary = data.sentences.boundary[units.bounds[:-1]]
     inner = np.flatnonzero(boundary[1:] >= Structure.PARAGRAPH) + 1
     cuts = np.concatenate([[0], inner, [len(units)]]).astype(np.int64)
-    cuts = hold_limits(units, cuts, structure_costs(data.sentences, units))
+    cuts = hold_limits(units, cuts, _costs_inside_blocks(boundary))
     if options.sentences is None:
         stops = set((np.flatnonzero(boundary >= Structure.HEADING)).tolist())
         cuts = np.array(_merged(units, cuts.tolist(), stops, limits.target_chars), dtype=np.int64)
