@@ -125,6 +125,14 @@ def test_arrays_come_back_whole_and_in_part(tmp_path: Path, values: np.ndarray) 
     np.testing.assert_array_equal(np.load(tmp_path / "a.npy", allow_pickle=False), values)
 
 
+def test_a_file_that_was_never_written_is_named_and_behind_the_end_of_one_is_nothing(tmp_path: Path) -> None:
+    folder = written(tmp_path, {"a.npy": np.arange(4)})
+    assert folder.file("a.npy").plain("<i8", 128).tolist() == [0, 1, 2, 3]
+    assert folder.file("a.npy").plain("<i8", 160).tolist() == []
+    with pytest.raises(StoreCorrupt, match=r"b\.npy is damaged: it is missing"):
+        folder.array("b.npy")
+
+
 def test_json_comes_back(tmp_path: Path) -> None:
     value = {"a": ["\ud800", "浮", 1.5, None]}
     assert written(tmp_path, {"b.json": value}).file("b.json").json() == value
@@ -211,6 +219,7 @@ def test_missing_and_wrongly_sized_files_are_named(tmp_path: Path, name: str, ch
     writer = BlockWriter(tmp_path)
     writer.array("a.npy", np.arange(3))
     entries = writer.finish()
+    BlockFolder(tmp_path, entries).check_sizes()
     path = tmp_path / name
     data = path.read_bytes()
     path.unlink()
