@@ -51,7 +51,8 @@ class Kit:
         if (self.index / "manifest.json").exists():
             with Snapshot.open(self.index) as snapshot:
                 known = snapshot.sources()
-        return forecast(roots, known, options or IndexOptions(), self.ports(MemoryCache(), MemoryCache()))
+        ports = self.ports(MemoryCache(), MemoryCache())
+        return forecast(roots, known, options or IndexOptions(), ports, self.reader)
 
     def ports(self, intents: IntentCache, vectors: VectorCache) -> PipelinePorts:
         """Fakes, with what they made kept in the caches."""

@@ -23,7 +23,9 @@ from idc_local.memory import Silent
 from idc_local.pipeline import PipelinePorts
 from idc_local.ports import Completion, GenerationRequest
 from idc_local.prediction import IntentCache
+from idc_local.readers.direct import DirectReader
 from idc_local.store import Snapshot, Writer, verify
+from idc_local.types import Document, FloatArray
 from tests.fakes import HashEmbedder, ScriptedGenerator
 from tests.indexkit import FINGERPRINT, Kit
 
@@ -381,6 +383,68 @@ def test_a_forecast_tells_how_long_the_questions_take(tmp_path: Path) -> None:
     assert (seen.files, seen.intent_seconds, seen.seconds) == (4, 240.0, 240.0)
     off = SlowKit(tmp_path / "idx").forecast(docs, options=IndexOptions(intents="off"))
     assert (off.intent_seconds, off.seconds) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tried"),
+    [
+        ([10, 20, 30, 40, 50, 60], [4, 5]),
+        ([30] * 6, [2, 3]),
+        ([10, 10, 10, 100], [2, 3]),
+        ([100, 10, 10, 10], [0, 3]),
+        ([10, 201], [0]),
+        ([10, 200], [0, 1]),
+        ([500, 300, 400], [1, 2]),
+        ([10], [0]),
+    ],
+)
+def test_a_forecast_tries_two_files_around_half_of_all_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: Sequence[int], tried: Sequence[int]
+) -> None:
+    monkeypatch.setattr("idc_local.forecasting.LARGEST_SAMPLE", 200)
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for number, size in enumerate(sizes):
+        (docs / f"{number}.txt").write_text(("The float sticks. " * (size // 18 + 1))[:size])
+    read: list[int] = []
+
+    class Noting(DirectReader):
+        def read(self, data: bytes, path: str) -> Document:
+            read.append(int(path.removesuffix(".txt")))
+            return super().read(data, path)
+
+    Kit(tmp_path / "idx", reader=Noting()).forecast(docs, options=IndexOptions(intents="off"))
+    assert sorted(read) == tried
+
+
+def test_a_forecast_takes_all_files_to_cost_by_the_byte_what_two_do(tmp_path: Path) -> None:
+    seen = []
+    for count in (2, 4, 12):
+        docs = tmp_path / f"docs{count}"
+        docs.mkdir()
+        for number in range(count):
+            (docs / f"{number:02d}.txt").write_text(prose(f"{number:02d}", 9))
+        kit = SlowKit(tmp_path / "idx")
+        kit.embedder = Embedding(kit)
+        told = kit.forecast(docs, options=IndexOptions(intents="off"))
+        assert (told.files, told.intent_seconds) == (count, 0.0)
+        seen.append(told.seconds)
+    # The first text costs a second, and so does each one of the two documents that are tried.
+    texts = len(kit.embedder.texts) - 1
+    assert texts >= 18
+    assert seen == [1 + texts, 1 + 2 * texts, 1 + 6 * texts]
+
+
+class Embedding(HashEmbedder):
+    """Embeds a text a second, by the clock of its kit."""
+
+    def __init__(self, kit: SlowKit) -> None:
+        super().__init__()
+        self._kit = kit
+
+    def encode_documents(self, texts: Sequence[str]) -> FloatArray:
+        self._kit.now += len(texts)
+        return super().encode_documents(texts)
 
 
 def test_as_many_hits_as_are_asked_for(kit: Kit, tmp_path: Path) -> None:

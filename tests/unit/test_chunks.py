@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -91,6 +92,16 @@ def test_chunks_show_their_place_and_what_they_stand_under() -> None:
     assert intent_chunks(sentences(), ranges, asked).tolist() == [0, 2]
     assert [len(chunk.intents) for chunk in chunks] == [1, 0, 1]
     assert len({chunk.id for chunk in chunks}) == 3
+
+
+def test_a_chunk_is_on_the_lines_of_its_first_and_last_visible_character() -> None:
+    text = "\n a\n\nb\nc\n \n"
+    lines = ((0, 1), (1, 2), (4, 3), (5, 4), (7, 5), (9, 6))
+    bare = replace(document(), text=text, blocks=(), lines=lines, pages=((0, "1"), (7, "2"), (8, "3")))
+    zero = np.zeros(1, dtype=np.int64)
+    whole = Sentences(zero, zero + len(text), zero + 3, zero, zero, zero, zero.astype(np.bool_))
+    (chunk,) = build_chunks(bare, whole, Segmentation(np.array([[0, 1]])), ())
+    assert (chunk.line_start, chunk.line_end, chunk.page, chunk.heading, chunk.context) == (2, 5, "1-2", "", "")
 
 
 def test_bm25_sees_heading_table_header_and_text() -> None:

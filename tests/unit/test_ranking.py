@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from idc_local.ranking import (
     best_run,
     dense_score,
     fuse,
+    idf,
     lift_neighbours,
     likely_hits,
     min_max,
@@ -87,6 +90,7 @@ def test_as_shipped_six_tenths_are_dense_and_half_is_tokens() -> None:
     assert fuse(both, RankingWeights()).tolist() == pytest.approx([0.4, 0.6])
     assert fuse(both, RankingWeights(), foreign=True).tolist() == pytest.approx([0.6, 0.4])
     assert weigh_tokens(floats(0.4, 0.6), floats(0.9, 0.1), RankingWeights()).tolist() == pytest.approx([0.7, 0.3])
+    assert sentence_evidence(floats(0.2), floats(1.0), RankingWeights()).tolist() == pytest.approx([0.7])
 
 
 def test_ties_go_by_id() -> None:
@@ -100,6 +104,14 @@ def test_ties_go_by_id() -> None:
 def test_the_best_come_first(hits: list[tuple[float, str]], k: int) -> None:
     scores, ids = floats(*(score for score, _ in hits)), [name for _, name in hits]
     order = sorted(range(len(hits)), key=lambda place: (-hits[place][0], hits[place][1]))
+    assert top_k(scores, ids, k).tolist() == order[:k]
+
+
+@pytest.mark.parametrize("k", [1, 10, 999, 1_999, 2_000])
+def test_the_best_of_many_come_first(k: int) -> None:
+    rng = np.random.default_rng(k)
+    scores, ids = rng.integers(0, 500, 2_000).astype(np.float32) / 512, list(map(str, rng.permutation(2_000)))
+    order = sorted(range(2_000), key=lambda place: (-scores[place], ids[place]))
     assert top_k(scores, ids, k).tolist() == order[:k]
 
 
@@ -129,6 +141,11 @@ def test_coverage_by_hand() -> None:
     assert term_coverage(hashes, offsets, wanted, floats(2, 1, 1)).tolist() == [0.5, 0.0, 0.75]
     # as much again of what is in no text
     assert term_coverage(hashes, offsets, wanted, floats(2, 1, 1), 4.0).tolist() == [0.25, 0.0, 0.375]
+
+
+def test_a_term_counts_the_more_the_fewer_chunks_hold_it() -> None:
+    # With 3 chunks: 1 + 3.5 / 0.5, 1 + 2.5 / 1.5, 1 + 0.5 / 3.5.
+    assert idf(3, np.array([0, 1, 3])).tolist() == pytest.approx([math.log(8), math.log(8 / 3), math.log(8 / 7)])
 
 
 def test_coverage_without_known_terms_is_zero() -> None:
