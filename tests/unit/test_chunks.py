@@ -137,6 +137,8 @@ def test_mean_vectors_are_unit_means(together: int, count: int, data: st.DataObj
 
 def test_zero_vectors_become_unit_vectors() -> None:
     assert unit_rows(np.array([[0.0, 0.0], [3.0, 4.0]])).tolist() == pytest.approx(np.array([[1, 0], [0.6, 0.8]]))
+    assert unit_rows(np.array([[1e-13, 2e-13]])).tolist() == pytest.approx(np.array([[1, 0]]))
+    assert unit_rows(np.zeros((0, 0))).shape == (0, 0)
     assert mean_vectors(np.zeros((0, 4), dtype=np.float32), np.zeros((0, 2), dtype=np.int64)).shape == (0, 4)
 
 

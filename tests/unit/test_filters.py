@@ -27,6 +27,12 @@ def test_quoted_values_may_hold_spaces() -> None:
     assert parse_filter('path:"my folder/a b.md"').paths == ("my folder/a b.md",)
 
 
+def test_a_phrase_may_stand_close_to_a_word() -> None:
+    assert parse_filter('pump"float switch"-valve') == Filter(
+        words=("pump",), phrases=("float switch",), not_words=("valve",)
+    )
+
+
 def test_empty_expression_lets_everything_pass() -> None:
     assert parse_filter("   ").empty
     assert parse_filter("").empty
@@ -61,6 +67,9 @@ def test_an_open_quotation_mark_is_named(expression: str) -> None:
         ("docs/a [1].md", "a [1].md", True),
         ("a.MD", "*.md", False),
         ("docs/a.md", "d?cs", True),
+        ("docs/ab.md", "a*.md", True),
+        ("docs/ab.md", "c/a*.md", False),
+        ("docs/sub/ab.md", "s*b", False),
         ("Cafe\u0301.md", "Caf\xe9*", True),
         ("Caf\xe9.md", "Cafe\u0301.md", True),
     ],
