@@ -138,4 +138,4 @@ def unit_rows(vectors: np.ndarray) -> FloatArray:
     norms = np.linalg.norm(result, axis=1)
     if result.shape[0]:
         result[norms < 1e-12, 0] = 1.0
-    return np.asarray(result / np.maximum(np.linalg.norm(result, axis=1, keepdims=True), 1e-12), dtype=np.float32)
+    return np.asarray(result / np.linalg.norm(result, axis=1, keepdims=True), dtype=np.float32)

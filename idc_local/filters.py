@@ -101,11 +101,7 @@ def path_matches(path: str, pattern: str) -> bool:
     name = path.rsplit("/", 1)[-1]
     if pattern in (path, name) or path.startswith(pattern + "/"):
         return True
-    return (
-        fnmatchcase(path, pattern)
-        or ("/" not in pattern and fnmatchcase(name, pattern))
-        or fnmatchcase(path, f"{pattern}/*")
-    )
+    return fnmatchcase(path, pattern) or fnmatchcase(name, pattern) or fnmatchcase(path, f"{pattern}/*")
 
 
 def type_matches(path: str, media_type: str, name: str) -> bool:
