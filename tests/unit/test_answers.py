@@ -114,13 +114,25 @@ def test_the_answer_of_a_passage_that_matches_by_its_heading_alone() -> None:
     assert text[found.start : found.end] == found.text
 
 
-def answer_of(texts: list[str], gaps: list[int], evidence: list[float]) -> str:
-    """The answer in a chunk of these sentences and no others."""
-    ends = np.cumsum([len(text) for text in texts])
+def answer_in(texts: list[str], gaps: list[int], evidence: list[float], start: int = 0) -> AnswerSpan:
+    """The answer in a chunk of these sentences and no others that begins at ``start``."""
+    ends = start + np.cumsum([len(text) for text in texts])
     spans = np.stack([ends - [len(text) for text in texts], ends], axis=1)
     text = "".join(texts)
-    chunk = Chunk("c", "d", "d.eml", 0, len(text), text, "", None, 1, 6, 12)
-    return answer_span(chunk, np.array(evidence, dtype=np.float32), spans, np.array(gaps, dtype=np.int64)).text
+    chunk = Chunk("c", "d", "d.eml", start, start + len(text), text, "", None, 1, 6, 12)
+    return answer_span(chunk, np.array(evidence, dtype=np.float32), spans, np.array(gaps, dtype=np.int64))
+
+
+def answer_of(texts: list[str], gaps: list[int], evidence: list[float]) -> str:
+    return answer_in(texts, gaps, evidence).text
+
+
+def test_an_answer_is_told_by_its_place_in_the_document_without_white_space_around_it() -> None:
+    found = answer_in(["  \n One. ", "Two."], [HEADING, 0], [0.9, 0.1], start=700)
+    assert found == AnswerSpan(704, 708, "One.", True)
+    texts = ["Never:\n", "- run it dry\n", "- open it\n", "Call us."]
+    found = answer_in(texts, [HEADING, PARAGRAPH, ITEM, PARAGRAPH], [0.9, 0.1, 0.1, 0.1], start=9)
+    assert found == AnswerSpan(9, 38, "Never:\n- run it dry\n- open it", True)
 
 
 def test_a_heading_that_is_the_best_sentence_of_a_run_is_answered_by_what_follows() -> None:
@@ -216,6 +228,8 @@ def test_a_plain_document_is_not_read_again_for_the_line_of_an_answer() -> None:
     chunk = replace(A_CHUNK, text="One.\nTwo.\nThree.\n", end=17, line_start=4, line_end=6)
     found = on_lines(AnswerSpan(5, 16, "Two.\nThree."), chunk, "text/plain", _unasked)
     assert (found.line_start, found.line_end) == (5, 6)
+    found = on_lines(AnswerSpan(5, 16, "Two.\nThree."), replace(chunk, line_end=4), "application/json", _unasked)
+    assert (found.line_start, found.line_end) == (4, 4), "all of it is on one line"
 
 
 def _unasked(offset: int) -> int:

@@ -44,6 +44,19 @@ def test_what_is_not_understood_is_refused(expression: str) -> None:
         parse_filter(expression)
 
 
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("author:me", "unknown filter: author:me"),
+        ('pump x:"y z"', "unknown filter field: x"),
+        ("type:", "empty filter"),
+    ],
+)
+def test_what_is_unknown_is_named(expression: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_filter(expression)
+
+
 @pytest.mark.parametrize("expression", ['"unclosed', 'path:"a b', '-"x', 'pump path:"a b'])
 def test_an_open_quotation_mark_is_named(expression: str) -> None:
     with pytest.raises(UsageError) as caught:

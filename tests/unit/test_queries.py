@@ -58,6 +58,7 @@ def test_a_clause_with_too_little_in_it_is_asked_with_the_one_before() -> None:
             ["Consider the cellar pump. Details:", "when does it start?"],
         ),
         ("When does the pump stop? Why?", ["When does the pump stop? Why?"]),
+        ("When does the pump stop? Is it the big one? Why?", ["When does the pump stop?", "Is it the big one? Why?"]),
         ("When does the pump stop? Who has it?", ["When does the pump stop? Who has it?"]),
         ("When does the pump stop? Who owns it?", ["When does the pump stop?", "Who owns it?"]),
         ("What does std::vector reserve at 14:30?", ["What does std::vector reserve at 14:30?"]),
