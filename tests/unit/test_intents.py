@@ -146,6 +146,15 @@ def test_a_line_of_figures_is_not_asked_about(figures: str, asked: bool) -> None
     assert [source.sentence for source in sources] == ([0, 1] if asked else [0])
 
 
+def test_windows_with_much_to_ask_about_are_asked_on_where_others_have_no_more() -> None:
+    one, two, three = (
+        f"The {name} stands in the cellar of the old brick house. " for name in ("pump", "tank", "boiler")
+    )
+    document, sentences, vectors = read(f"# A\n\n{one}\n\n# B\n\n{two}{three}\n")
+    sources = choose_sources(document, sentences, plan_windows(document, sentences), vectors)
+    assert [(source.window, source.sentence) for source in sources] == [(0, 1), (1, 3), (1, 4)]
+
+
 def test_windows_next_to_chosen_ones_come_last() -> None:
     text = "".join(
         f"# Part {number}\n\nThis is what the part says that has the number {number}.\n\n" for number in range(450)
@@ -267,6 +276,7 @@ def test_shipped_prompt() -> None:
         ("Who is the author of this article?", ()),
         ("It was built in 1871.", ()),
         ("Why not?", ()),
+        ("Is it on?", ()),
         ("Really, really?", ()),
         ("?", ()),
         ("", ()),

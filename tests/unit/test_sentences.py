@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from idc_local.cutting import Cutter, Room
 from idc_local.errors import InputError
 from idc_local.readers import read_source
 from idc_local.sentences import split_sentences
-from idc_local.types import BlockKind, Document, IntArray, Limits, Sentences, Structure
+from idc_local.types import BlockKind, Document, IntArray, Limits, Sentences, Span, Structure
 from tests.fakes import WordCounter
 
 SMALL = Limits(target_chars=40, max_chars=80, max_tokens=20, sentence_tokens=10)
@@ -293,9 +294,45 @@ def test_white_space_behind_a_word_that_is_cut_is_no_sentence(size: int, space: 
 
 
 def test_letters_keep_their_marks_when_a_word_is_cut() -> None:
-    for unit in ("e\u0301", "👨\u200d👩", "ก\u0e33", "\U0001f44d\U0001f3fd"):
-        for part in texts(unit * 100, limits=SMALL)[1:]:
+    for unit in ("e\u0301", "e\u0301\u0302", "👨\u200d👩", "ก\u0e33", "\U0001f44d\U0001f3fd"):
+        for part in texts(unit * 100, limits=SMALL):
             assert part[0] == unit[0]
+        found = Cutter(LetterCounter(1), Room(40, 40)).cut(unit * 100, Span(0, 100 * len(unit)))
+        most = 40 // len(unit) * len(unit)
+        assert {span.start % len(unit) for span, _ in found} == {0}
+        assert {span.end - span.start for span, _ in found[:-1]} == {most}
+
+
+class LetterCounter(WordCounter):
+    """Each code point takes as many tokens."""
+
+    def __init__(self, each: int) -> None:
+        self._each = each
+
+    def count(self, texts: Sequence[str]) -> IntArray:
+        return np.array([self._each * len(text) for text in texts], dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "each", "pieces"),
+    [
+        # What takes too much as a single letter stays one.
+        ("ab c", Room(5, 100), 10, ["a", "b", " ", "c"]),
+        # Parts of a word are weighed by their letters wherever it stands.
+        ("ab " + "x" * 30, Room(10, 100), 1, ["ab ", "x" * 10, "x" * 10, "x" * 10]),
+        # The best place near the middle, not a better one at the beginning.
+        ("Ja. " + "word " * 19, Room(60, 100), 1, ["Ja. " + "word " * 9, "word " * 10]),
+        ("Ja. " + "word " * 8 + "so; " + "word " * 10, Room(60, 100), 1, ["Ja. " + "word " * 8 + "so; ", "word " * 10]),
+        # Marks of the Far East end sentences without white space.
+        ("一二三、四五。六七八、九十", Room(10, 100), 1, ["一二三、四五。", "六七八、九十"]),
+        ("一二、三API。六七八、九", Room(10, 100), 1, ["一二、三API。", "六七八、九"]),
+    ],
+)
+def test_pieces_of_a_long_text_by_hand(text: str, room: Room, each: int, pieces: list[str]) -> None:
+    before = " " * 1000
+    found = Cutter(LetterCounter(each), room).cut(before + text, Span(1000, 1000 + len(text)))
+    assert [(before + text)[start:end] for (start, end), _ in found] == pieces
+    assert [tokens for _, tokens in found] == [each * len(piece) for piece in pieces]
 
 
 def test_white_space_beyond_the_limit_makes_sentences_of_its_own() -> None:

@@ -40,6 +40,7 @@ def test_identifiers_stay_whole_beside_their_parts(text: str, whole: str) -> Non
 def test_identifier_parts_are_terms_of_their_own() -> None:
     assert lexical_terms("max_retry_count", "en") == ["max_retry_count", "max", "retri", "count"]
     assert lexical_terms("1.0.21", "en") == ["1.0.21", "1", "0", "21"]
+    assert lexical_terms("#775 in C++", "en") == ["#775", "c++"]
     assert lexical_terms(".env_file", "en") == [".env_file", "env_file", "env", "file"]
 
 
