@@ -14,6 +14,7 @@ from idc_local import chunks
 from idc_local.chunks import (
     build_chunks,
     chunk_terms,
+    heading_paths,
     intent_chunks,
     mean_vectors,
     page_range,
@@ -111,6 +112,12 @@ def test_bm25_sees_heading_table_header_and_text() -> None:
     assert chunk_terms(chunks, np.array([[5, 6]]), words, "xx") == (("pump", "a", "b", "3", "4"),)
 
 
+def test_headings_of_a_document_are_told_once() -> None:
+    bare = Block(BlockKind.PARAGRAPH, 0, 1, ())
+    under = Block(BlockKind.PARAGRAPH, 2, 3, ("Pump", "Seal"))
+    assert heading_paths(replace(document(), blocks=(bare, *document().blocks, under))) == ["Pump", "Pump > Seal"]
+
+
 def test_with_overlapping_chunks_the_first_that_holds_the_evidence_owns_it() -> None:
     ranges = np.array([[0, 3], [2, 5], [4, 6]])
     owner = intent_chunks(sentences(), ranges, (intent(TEXT.index("It starts")), intent(TEXT.index("| 1"))))
@@ -162,3 +169,7 @@ def test_a_chunk_names_the_pages_that_it_stands_on(
     pages = tuple((10 * place, label) for place, label in enumerate(labels))
     document = Document("i", "p", "x" * 30, (), "t", "", "s", 30, ((0, 1),), pages)
     assert page_range(document, start, end) == expected
+
+
+def test_a_chunk_that_begins_before_the_first_page_is_on_that_where_it_ends() -> None:
+    assert page_range(replace(document(), pages=((10, "1"), (20, "2"))), 0, 15) == "1"
