@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -13,10 +16,12 @@ from idc_local.store import Snapshot, Writer
 from idc_local.store.codec import decode_document, decode_lines, encode_document
 from idc_local.types import Structure
 from tests.fuzzkit import samples
-from tests.store_documents import FINGERPRINT, make_indexed, make_source, vector
+from tests.store_documents import FINGERPRINT, codes, make_indexed, make_source, vector
 
 ONE = "The first sentence. The second one. A third. A fourth. A fifth."
 TWO = "Another document. It has two sentences."
+ONE_SENTENCES = ["The first sentence.", "The second one.", "A third.", "A fourth.", "A fifth."]
+TWO_SENTENCES = ["Another document.", "It has two sentences."]
 
 
 @pytest.fixture
@@ -97,6 +102,14 @@ def test_an_ambiguous_beginning_is_refused(tmp_path: Path) -> None:
         count = sum(own[0] == first for own in ids)
         with pytest.raises(UsageError, match=f"{count} chunks have ids that begin with {first}"):
             snapshot.find(first)
+        ids = [make_indexed(f"Text {number}.", f"{number}.txt").document.id for number in range(40)]
+        first = max("0123456789abcdef", key=lambda digit: sum(own[0] == digit for own in ids))
+        count = sum(own[0] == first for own in ids)
+        with pytest.raises(NothingFound, match=f"{count} documents have an id that begins with {first}"):
+            snapshot.document(first)
+        with pytest.raises(NothingFound, match="no document has the id xyz"):
+            snapshot.document("xyz")
+        assert snapshot.document(ids[7][:60]).id == ids[7]
 
 
 def test_documents_come_back_whole(folder: Path) -> None:
@@ -130,6 +143,38 @@ def test_vectors_of_rows(folder: Path) -> None:
         assert offsets.tolist() == [0, 1, 2, 2]
         np.testing.assert_array_equal(values[1], vector(make_indexed(ONE).intents[0].text))
         np.testing.assert_array_equal(snapshot.chunk_vectors(rows)[1], vector(TWO))
+
+
+@pytest.mark.parametrize("segments", [1, 2])
+def test_what_sentences_and_headings_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, segments: int) -> None:
+    monkeypatch.setattr("idc_local.store.generation.SMALL", 1)
+    one, two = make_indexed(ONE, "b.txt"), make_indexed(TWO, "a.txt")
+    one = replace(one, headings=replace(one.headings, of_chunk=np.array([0, -1, 0])))
+    two = replace(two, headings=replace(two.headings, codes=[codes("One Other Head")]))
+    with Writer.open(tmp_path / "index", FINGERPRINT) as writer:
+        for indexed in (one, two):
+            writer.put_document(indexed)
+            writer.put_source(make_source(indexed))
+            if segments == 2:
+                writer.publish()
+        writer.publish()
+    with Snapshot.open(tmp_path / "index") as snapshot:
+        assert len(snapshot._segments) == segments
+        for rows, texts, headings in (
+            ([3, 0, 1], ["A fifth.", *TWO_SENTENCES, *ONE_SENTENCES[:2]], ["The Head", "One Other Head", "The Head"]),
+            ([1, 2], ONE_SENTENCES[:4], ["The Head", ""]),
+            ([0], TWO_SENTENCES, ["One Other Head"]),
+            ([], [], []),
+        ):
+            places = np.array(rows, dtype=np.int64)
+            terms = [sorted({crc32(word.encode()) for word in re.findall(r"\w+", text.casefold())}) for text in texts]
+            for found, held in (
+                (snapshot.sentence_terms(places), terms),
+                (snapshot.sentence_tokens(places), [list(codes(text)) for text in texts]),
+                (snapshot.heading_tokens(places), [list(codes(text)) for text in headings]),
+            ):
+                assert found[0].ravel().tolist() == [value for own in held for value in own]
+                assert found[1].tolist() == [0, *accumulate(map(len, held))]
 
 
 def test_a_query_of_the_wrong_size_is_refused(folder: Path) -> None:
