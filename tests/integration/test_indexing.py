@@ -428,6 +428,9 @@ def test_a_forecast_takes_all_files_to_cost_by_the_byte_what_two_do(tmp_path: Pa
         kit.embedder = Embedding(kit)
         told = kit.forecast(docs, options=IndexOptions(intents="off"))
         assert (told.files, told.intent_seconds) == (count, 0.0)
+        assert [(fate.path, fate.action) for fate in told.plan] == [
+            (f"{place:02d}.txt", "new") for place in range(count)
+        ]
         seen.append(told.seconds)
     # The first text costs a second, and so does each one of the two documents that are tried.
     texts = len(kit.embedder.texts) - 1

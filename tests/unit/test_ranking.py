@@ -110,7 +110,7 @@ def test_the_best_come_first(hits: list[tuple[float, str]], k: int) -> None:
 @pytest.mark.parametrize("k", [1, 10, 999, 1_999, 2_000])
 def test_the_best_of_many_come_first(k: int) -> None:
     rng = np.random.default_rng(k)
-    scores, ids = rng.integers(0, 500, 2_000).astype(np.float32) / 512, list(map(str, rng.permutation(2_000)))
+    scores, ids = floats(*(rng.integers(0, 500, 2_000) / 512)), list(map(str, rng.permutation(2_000)))
     order = sorted(range(2_000), key=lambda place: (-scores[place], ids[place]))
     assert top_k(scores, ids, k).tolist() == order[:k]
 
