@@ -248,10 +248,17 @@ def test_headings_stay_with_what_they_head() -> None:
 
 def test_of_a_chain_of_headings_the_last_stays_with_the_text() -> None:
     text = "# a b c d\n\n## e f g h\n\n### i j k l\n\nm n o p q r\n"
-    for most, last in ((14, True), (13, True), (12, False)):
+    for most, last in ((14, True), (13, True), (12, False), (11, False)):
         _, sentences = cut(text, "a.md", limits=Limits(max_chars=400, max_tokens=most, sentence_tokens=10))
         assert sentences.tokens.tolist() == [5, 6, 7, 6]
         assert sentences.glue.tolist() == [False, True, False, last]
+
+
+@pytest.mark.parametrize(("most", "glued"), [(6, True), (5, False)])
+def test_a_heading_is_glued_to_a_paragraph_that_it_just_fits_with(most: int, glued: bool) -> None:
+    _, sentences = cut("# A\n\nb c d e\n\nf g\n", "a.md", limits=Limits(max_tokens=most, sentence_tokens=5))
+    assert sentences.tokens.tolist() == [2, 4, 2]
+    assert sentences.glue.tolist() == [False, glued, False]
 
 
 def test_glue_is_released_where_a_heading_and_its_code_do_not_fit() -> None:
