@@ -149,7 +149,11 @@ def test_an_index_without_questions_cannot_be_evaluated(
         read_corpus(snapshot, 0)
 
 
-def test_questions_of_a_single_window_cannot_be_held_out(tmp_path: Path) -> None:
-    kit = index(tmp_path, texts={"a": "\n\n".join(text_of("tides").split("\n\n")[:1])})
+def test_questions_of_a_single_window_cannot_be_held_out_and_those_of_one_of_two_can(tmp_path: Path) -> None:
+    first = {topic: text_of(topic).split("\n\n")[0] for topic in ("tides", "bread")}
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
     with pytest.raises(InputError, match="come from a single window"):
-        prepared(kit, 0)
+        prepared(index(tmp_path / "one", texts={"a": first["tides"]}), 0)
+    found, held_out = prepared(index(tmp_path / "two", texts=first), 0)
+    assert (held_out, len({question.document_id for question in found.dataset.questions})) == (1, 1)
