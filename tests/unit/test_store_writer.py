@@ -344,7 +344,11 @@ def test_an_index_without_documents(tmp_path: Path) -> None:
         assert snapshot.intent(vector("x"), 3)[1].tolist() == []
         assert snapshot.lexical({"x": 1.0}, 3)[1].tolist() == []
         assert snapshot.lexical_scores({"x": 1.0}, np.zeros(0, np.int64)).tolist() == []
-        assert snapshot.sentence_vectors(np.zeros(0, np.int64))[1].tolist() == [0]
+        assert snapshot.idf(["x", "y"]).tolist() == [0, 0]
+        assert snapshot.near("pumps") == {}
+        for held in (snapshot.sentence_vectors, snapshot.sentence_terms, snapshot.sentence_tokens):
+            values, offsets = held(np.zeros(0, np.int64))
+            assert (len(values), offsets.tolist()) == (0, [0])
         assert list(snapshot.all_intents()) == []
     assert {check.status for check in verify(tmp_path, deep=True)} == {"ok"}
 
