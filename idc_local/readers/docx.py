@@ -98,7 +98,9 @@ class _Story:
             self._code.append(text.replace("\t", "    "))
         else:
             self._end_code(draft)
-            if look.level:
+            if look.title:
+                draft.title(text)
+            elif look.level:
                 draft.heading(text, look.level)
             elif look.item:
                 draft.item(text, look.item, marks)

@@ -17,12 +17,13 @@ _LONGEST_CHAIN = 20
 
 
 class Look(NamedTuple):
-    """What a paragraph is: ``level`` of a heading, depth of a list ``item``, ``code``, or left out."""
+    """What a paragraph is: ``level`` of a heading, depth of a list ``item``, ``code``, left out, or the ``title``."""
 
     level: int = 0
     item: int = 0
     code: bool = False
     skipped: bool = False
+    title: bool = False
 
 
 class _Style(NamedTuple):
@@ -52,7 +53,7 @@ class Styles:
         look = self._of(_value(properties, "pStyle"))
         level, item = _level(properties), _item(properties)
         if level is not None:
-            look = look._replace(level=level)
+            look = look._replace(level=level, title=False)
         if item is not None:
             look = look._replace(item=item)
         return look
@@ -80,7 +81,7 @@ class Styles:
             if level is None and (found := _HEADING.fullmatch(title)):
                 level = int(found[1])
             if level is None and title.casefold() == "title":
-                level = 1
+                return Look(1, title=True)
             key = style.base
             if not key:
                 break

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from idc_local.readers.blocks import RawBlock
@@ -46,6 +47,7 @@ class Draft:
         self._blocks: list[RawBlock] = []
         self._pages: list[tuple[int, str]] = []
         self._pending = ""
+        self._titles: list[int] = []
 
     def page(self, label: str) -> None:
         """What follows stands on the page, slide, sheet or chapter ``label``."""
@@ -55,6 +57,12 @@ class Draft:
         """A heading of ``level`` 1 (highest) to 6; deeper ones count as 6."""
         title = one_line(title)
         self._emit(RawBlock(BlockKind.HEADING, 0, 0, max(1, min(level, _LOWEST)), title), title)
+
+    def title(self, title: str) -> None:
+        """A title that stands above the headings of the whole file, whatever their levels; one of several does not."""
+        if one_line(title):
+            self._titles.append(len(self._blocks))
+            self.heading(title, 1)
 
     def document(self, title: str) -> None:
         """The title of one of several documents in the file, of which no chunk reaches into another."""
@@ -104,7 +112,16 @@ class Draft:
 
     def finish(self) -> tuple[str, tuple[RawBlock, ...], tuple[tuple[int, str], ...]]:
         """The text, its blocks and its pages; the first page begins with the text."""
-        return "".join(self._parts), tuple(self._blocks), tuple(self._pages)
+        return "".join(self._parts), tuple(self._under_title()), tuple(self._pages)
+
+    def _under_title(self) -> list[RawBlock]:
+        """The blocks, where a heading would be as high as the only title with what follows that one level deeper."""
+        if len(self._titles) != 1:
+            return self._blocks
+        after = self._titles[0] + 1
+        if all(block.kind is not BlockKind.HEADING or block.level != 1 for block in self._blocks[after:]):
+            return self._blocks
+        return [*self._blocks[:after], *map(_deeper, self._blocks[after:])]
 
     def _emit(self, block: RawBlock, text: str) -> int:
         """Appends ``text`` as ``block`` and returns where it starts."""
@@ -132,6 +149,13 @@ class Draft:
             self._pages.pop()
         if not self._pages or self._pages[-1][1] != label:
             self._pages.append((offset, label))
+
+
+def _deeper(block: RawBlock) -> RawBlock:
+    """A heading one level deeper; any other block as it is."""
+    if block.kind is not BlockKind.HEADING or not block.level:
+        return block
+    return replace(block, level=min(block.level + 1, _LOWEST))
 
 
 def _moved(block: RawBlock, by: int) -> RawBlock:

@@ -118,7 +118,7 @@ class Story:
             depth = attribute(item, "outline-level")
             self._draft.heading(text, int(depth) if depth.isdecimal() and len(depth) < 3 else 1)
         elif "Title" in names:
-            self._draft.heading(text, 1)
+            self._draft.title(text)
         elif level:
             self._draft.item(text, level, marks)
         else:

@@ -149,3 +149,16 @@ def test_any_damage_ends_in_a_document_or_one_line(data: st.DataObject) -> None:
     except InputError:
         return
     assert all(first.end <= second.start for first, second in zip(document.blocks, document.blocks[1:], strict=False))
+
+
+def test_the_title_of_the_file_stands_above_headings_of_the_first_level() -> None:
+    titled = STYLES + '<w:style w:styleId="Title"><w:name w:val="Title"/></w:style>'
+    title, ask = para("Travel", style="Title"), para("Ask.")
+    body = title + para("Booking", style="Heading1") + para("Hotels", style="Sub") + ask
+    document = read(body, {"styles": titled})
+    assert blocks(document)[:3] == [("heading", 1, "Travel"), ("heading", 2, "Booking"), ("heading", 3, "Hotels")]
+    assert document.blocks[3].headings == ("Travel", "Booking", "Hotels")
+    below = read(title + para("Hotels", style="Sub"), {"styles": titled})
+    assert blocks(below) == [("heading", 1, "Travel"), ("heading", 2, "Hotels")]
+    several = read(body + para("Meals", style="Title") + para("Tips", style="Sub"), {"styles": titled})
+    assert [level for kind, level, _ in blocks(several) if kind == "heading"] == [1, 1, 2, 1, 2]

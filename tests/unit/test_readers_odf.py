@@ -46,6 +46,16 @@ def test_text_has_headings_lists_code_and_what_hangs_on_paragraphs() -> None:
     assert document.media_type == "application/vnd.oasis.opendocument.text"
 
 
+def test_the_title_of_the_file_stands_above_headings_of_the_first_level() -> None:
+    body = (
+        '<text:p text:style-name="Title"/><text:p text:style-name="Title">Pump</text:p>'
+        '<text:h text:outline-level="1">Care</text:h><text:h text:outline-level="2">Oil</text:h><text:p>Thin.</text:p>'
+    )
+    document = read_source(odf("text", body, ""), "a.odt")
+    assert blocks(document)[:3] == [("heading", 1, "Pump"), ("heading", 2, "Care"), ("heading", 3, "Oil")]
+    assert document.blocks[3].headings == ("Pump", "Care", "Oil")
+
+
 def test_pages_are_counted_where_the_text_marks_them() -> None:
     styles = '<style:style style:name="B"><style:paragraph-properties fo:break-before="page"/></style:style>'
     body = (
