@@ -26,6 +26,8 @@ INDEX_CONFIG = "config.toml"
 """Name of the settings file inside an index folder."""
 _MOST_BYTES = 1 << 20
 """Of a settings file."""
+_MOST_TOLD = 200
+"""Characters of a value in an error."""
 
 MAX_WHOLE = 1_000_000_000
 
@@ -237,7 +239,7 @@ def _read_toml(file: Path, keys: Mapping[str, Parser]) -> _Layer | None:
         return None
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}", hint=f"make {file} readable", origin=str(file)) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also of a number with more digits than Python takes
         raise ConfigError(f"{file}: not valid TOML: {error}", hint=f"correct {file}", origin=str(file)) from error
     return _Layer(values, dict.fromkeys(values, str(file)), file.parent, keys)
 
@@ -267,11 +269,20 @@ def _parsed(layer: _Layer, key: str, raw: object) -> object:
     if key not in layer.keys:
         known = ", ".join(layer.keys)
         hint = f"remove it; the settings are {known}"
-        raise ConfigError(f"{origin}: unknown setting {key!r}", hint=hint, origin=origin)
+        raise ConfigError(f"{origin}: unknown setting {_told(key)}", hint=hint, origin=origin)
     try:
         return layer.keys[key](raw, layer.base)
     except ValueError as error:
-        raise ConfigError(f"{origin}: {key} is {raw!r}", hint=f"give {error}", origin=origin) from error
+        raise ConfigError(f"{origin}: {key} is {_told(raw)}", hint=f"give {error}", origin=origin) from error
+
+
+def _told(raw: object) -> str:
+    """A value as an error names it: the beginning of a long one."""
+    try:
+        told = repr(raw)
+    except ValueError:
+        return "a number of thousands of digits"
+    return told if len(told) <= _MOST_TOLD else f"{told[:_MOST_TOLD]}…"
 
 
 def _checked(settings: Settings) -> Settings:

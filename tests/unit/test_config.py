@@ -102,6 +102,10 @@ def test_relative_paths_belong_to_the_file_that_names_them(file: Path) -> None:
         ("index = '~no-such-user/x'", "index is '~no-such-user/x'", "give a path; nobody here has a home folder"),
         ("embedder = 3", "embedder is 3", "give a name in quotes"),
         ("index = ", "not valid TOML", "correct "),
+        ("threads = " + "9" * 5000, "not valid TOML", "correct "),
+        ("threads = 0x" + "f" * 5000, "threads is a number of thousands of digits", "give a whole number from 0"),
+        ("index = [0x" + "f" * 5000 + "]", "index is a number of thousands of digits", "give a path"),
+        ("format = '" + "x" * 5000 + "'", "format is '" + "x" * 199 + "…", "give one of text"),
         ("max_chars = 100\ntarget_chars = 200", "target_chars (200, from", "lower target_chars"),
     ],
 )
