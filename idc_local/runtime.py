@@ -215,9 +215,9 @@ class Runtime:
 
     def chunk_text(self, text: str, path: str, options: IndexOptions) -> CutDocument:
         """``text`` cut into chunks, read as the suffix of ``path`` says; a lone surrogate is read as ``?``."""
-        from idc_local.readers import read_source
+        from idc_local.readers import read_text
 
-        return self._chunk(read_source(text.encode("utf-8", "replace"), path), options)
+        return self._chunk(read_text(text, path), options)
 
     def _cut(self, document: Document, options: IndexOptions, chunking: ChunkingOptions) -> CutDocument:
         from idc_local.pipeline import Pipeline

@@ -21,7 +21,7 @@ from idc_local.evaluation.retrieval import Asked
 from idc_local.evaluation.scoring import BUDGETS, Gold, Ink, gold_at
 from idc_local.pipeline import CutDocument, sentence_texts
 from idc_local.queries import ParsedQuery, is_foreign, merged_vector, parse_query
-from idc_local.readers import read_source
+from idc_local.readers import read_text
 from idc_local.tokencodes import code_size
 from idc_local.types import Document, FloatArray, IntArray, Vectors
 
@@ -98,7 +98,7 @@ def read_document(dataset: Dataset, entry: QaDocument) -> Document:
     place = entry.place or f"{dataset.name}: document {entry.id!r}"
     hint = "take control characters out of the text"
     try:
-        document = read_source(entry.text.encode("utf-8"), f"{entry.id}.txt")
+        document = read_text(entry.text, f"{entry.id}.txt")
     except InputError as error:
         raise InputError(f"{place}: {error.message}", hint=error.hint or hint) from error
     if document.text != entry.text:

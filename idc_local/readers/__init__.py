@@ -7,18 +7,20 @@ functions of bytes, so any of them can run in a child process.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import PurePosixPath
 from typing import NamedTuple, cast
 
 from idc_local.errors import InputError
+from idc_local.fingerprint import document_id, sha256_hex
 from idc_local.ports import Reader
 from idc_local.readers import magic
 from idc_local.readers.kinds import PLAIN_FORMATS, script_format
 from idc_local.types import Document
 
 MAX_BYTES = 64 << 20
+_MARK = b"\xef\xbb\xbf"
 
 
 class ReaderEntry(NamedTuple):
@@ -106,6 +108,22 @@ def read_source(data: bytes, path: str, options: ReadOptions | None = None) -> D
     return reader.read(data, path, entry.media_type)
 
 
+def read_text(text: str, path: str) -> Document:
+    """The document in a text that is known to be one, read as the suffix of ``path`` says.
+
+    A byte order mark says what it is, so that nothing is guessed from the characters that it begins with or holds; one
+    that the text has is left out, and a lone surrogate is read as ``?``. Raises InputError as ``read_source`` does.
+    """
+    data = text.encode("utf-8", "replace")
+    document = read_source(_MARK + data.removeprefix(_MARK), path)
+    return replace(
+        document,
+        id=document_id(document.media_type, data),
+        source_sha256=sha256_hex(data),
+        source_bytes=len(data),
+    )
+
+
 def entry_of(data: bytes, path: str) -> ReaderEntry:
     """The reader for ``data``; raises InputError for data that is plainly none of what its name says."""
     suffix = PurePosixPath(path).suffix.lower()
@@ -113,7 +131,7 @@ def entry_of(data: bytes, path: str) -> ReaderEntry:
     found = _MARKED.get(magic.media_type_of(data, path))
     if found is not None:
         return found
-    script = script_format(path, data if named is None else b"") if named in (None, _TEXT) else None
+    script = script_format(path, data.removeprefix(_MARK) if named is None else b"") if named in (None, _TEXT) else None
     if script is not None:
         return ReaderEntry(*script)
     if named is None:
@@ -135,4 +153,4 @@ def _is_plain(data: bytes) -> bool:
 
 
 def _by_content(data: bytes) -> ReaderEntry:
-    return _HTML if _HTML_CONTENT.match(data.removeprefix(b"\xef\xbb\xbf")[:4096]) else _TEXT
+    return _HTML if _HTML_CONTENT.match(data.removeprefix(_MARK)[:4096]) else _TEXT

@@ -52,7 +52,11 @@ _DECLARABLE = re.compile(
     r"cp\d+|iso8859-\d+|koi8-[rtu]|gb\w+|big5\w*|shift_jis\w*|euc_\w+|iso2022_\w+|tis-620|mac-\w+|kz1048|hz|johab"
 )
 _JAPANESE_ESCAPE = re.compile(rb"\x1b\$[@B]")
+_WORDS_BYTES = 4096
+_PDF_LINE = re.compile(rb"%PDF-\d\.\d[ \t]*[\r\n]")
 _MAX_ODD_VALID = 0.1
+_MIN_ODD_WIDE = 0.34
+"""Of what is valid UTF-8 and yet UTF-16: half of its bytes are the upper ones of an alphabet."""
 _MAX_ODD_GUESSED = 0.01
 _MAX_DAMAGED = 0.01
 
@@ -87,9 +91,10 @@ def decode(data: bytes, path: str, declared: str = "") -> Decoded:
     Raises InputError, naming ``path``, for binary data.
     """
     for magic, what in _MAGIC:
-        if data.startswith(magic):
+        if data.startswith(magic) and not is_words(data):
             raise _binary(path, f"it looks like {what}")
-    found = _marked(data) or _wide(data, _MAX_ODD_VALID) or _utf8(data)
+    least_odd = _MAX_ODD_VALID if _strict(data, "utf-8") is None else _MIN_ODD_WIDE
+    found = _marked(data) or _wide(data, least_odd) or _utf8(data)
     if found is not None:
         return _checked(found, path, _MAX_ODD_VALID)
     found = _declared(data, declared) or _wide(data, _MAX_ODD_GUESSED)
@@ -101,6 +106,18 @@ def decode(data: bytes, path: str, declared: str = "") -> Decoded:
     if found is None:
         raise _binary(path, "its bytes are text in no known encoding")
     return _checked(found, path, _MAX_ODD_GUESSED)
+
+
+def is_words(data: bytes) -> bool:
+    """True for what begins as text does, whatever letters come first: valid UTF-8 without control characters."""
+    head = data[:_WORDS_BYTES]
+    if _ODD_BYTE.search(head) or _PDF_LINE.match(head):
+        return False
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:  # the head may end within a character
+        return len(data) > len(head) and error.start >= len(head) - 3
+    return True
 
 
 def _binary(path: str, why: str) -> InputError:

@@ -10,6 +10,7 @@ import re
 import zipfile
 
 from idc_local.errors import InputError
+from idc_local.readers.decode import is_words
 
 PDF = "application/pdf"
 EPUB = "application/epub+zip"
@@ -36,6 +37,7 @@ _OLE_STREAMS = (
     ("__properties_version1.0", "an Outlook message (.msg)", "save it as .eml"),
 )
 _FLAT = re.compile(rb"<office:document\b[^>]{0,8000}?office:mimetype=\"([\w.+/-]{1,80})\"")
+_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 _HEAD = 1 << 14
 
 
@@ -44,7 +46,7 @@ def media_type_of(data: bytes, path: str) -> str:
 
     Raises InputError, naming ``path``, for files that no reader reads but people take for documents.
     """
-    if data.startswith(b"%PDF-"):
+    if data.startswith(b"%PDF-") and (b"endobj" in data or not is_words(data)):
         return PDF
     if data.startswith(b"PK\x03\x04"):
         return _packaged(data, path)
@@ -53,9 +55,9 @@ def media_type_of(data: bytes, path: str) -> str:
     if data.startswith(b"{\\rtf"):
         raise InputError(f"{path}: a Rich Text file", hint="soffice --headless --convert-to docx FILE")
     head = data[:_HEAD]
-    if b"<office:document" in head and (flat := _FLAT.search(head)):
+    if _XML.match(head) and b"<office:document" in head and (flat := _FLAT.search(head)):
         return _open_document(flat[1].decode("ascii"))
-    return PDF if b"%PDF-" in data[:1024] and b"endobj" in data else ""
+    return PDF if b"%PDF-" in data[:1024] and b"endobj" in data and not is_words(data) else ""
 
 
 def _packaged(data: bytes, path: str) -> str:

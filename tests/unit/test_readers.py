@@ -10,7 +10,7 @@ import pytest
 from idc_local.errors import InputError
 from idc_local.fingerprint import document_id, sha256_hex
 from idc_local.ports import Reader
-from idc_local.readers import READERS, ReadOptions, read_source
+from idc_local.readers import READERS, ReadOptions, read_source, read_text
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,34 @@ def test_readers_load_only_when_a_file_of_their_kind_is_read() -> None:
         "assert not {'selectolax', 'markdown_it', 'pypdfium2'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%PDF-1.7 is the first line of a file that ends with %%EOF.\n",
+        "# Inside\n\n    %PDF-1.7\n    1 0 obj\n    endobj\n",
+        'Flat: <office:document office:mimetype="application/vnd.oasis.opendocument.text"> comes first.\n',
+    ],
+)
+@pytest.mark.parametrize("name", ["notes.md", "notes.txt", "notes"])
+def test_a_text_about_a_format_is_not_of_that_format(text: str, name: str) -> None:
+    assert read_source(text.encode(), name).text == text
+
+
+@pytest.mark.parametrize(
+    "text", ["\f\0", '"\x1c', "“\x1c", "%PDF-1.7\n", "\x1b$B is an escape", "#!/bin/sh\nls\n", "ID3 is old", "<html>x"]
+)
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.py"])
+def test_a_text_that_is_known_to_be_one_is_not_guessed_at(text: str, name: str) -> None:
+    document = read_text(text, name)
+    data = text.encode()
+    assert document.text == text
+    assert (document.source_sha256, document.source_bytes) == (sha256_hex(data), len(data))
+    assert document.id == document_id(document.media_type, data)
+    assert read_text("\ufeff" + text, name).text == text
+
+
+def test_a_text_without_a_suffix_is_read_by_its_first_line() -> None:
+    assert read_text("#!/bin/sh\nls\n", "run").media_type == "text/x-shell"
+    assert read_text("<html><p>x", "page").media_type == "text/html"
