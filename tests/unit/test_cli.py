@@ -222,6 +222,10 @@ def test_nearness_word_by_word_is_shown_of_hits_that_were_looked_at() -> None:
     first, second = parsed(invoke("search", "pump", "--format", "json", runtime=fake))["hits"]
     assert first["explain"]["tokens"] == 0.712346
     assert "tokens" not in second["explain"]
+    table = invoke("search", "pump", "--explain", "--format", "csv", runtime=fake).stdout
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert [row["tokens"] for row in rows] == [str(FIRST.tokens), str(HITS[1].chunk.tokens)]
+    assert [row["explain_tokens"] for row in rows] == ["0.712346", ""]
     text = invoke("search", "pump", "--explain", runtime=fake).stdout
     assert "   tokens        0.7123  nearness word by word\n   fused         0.7312  " in text
 
