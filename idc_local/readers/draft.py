@@ -49,6 +49,11 @@ class Draft:
         self._pending = ""
         self._titles: list[int] = []
 
+    @property
+    def count(self) -> int:
+        """How many blocks there are."""
+        return len(self._blocks)
+
     def page(self, label: str) -> None:
         """What follows stands on the page, slide, sheet or chapter ``label``."""
         self._pending = label

@@ -113,12 +113,16 @@ class _Writer:
         text = plain(raw)
         self._text = []
         if text:
-            self.places.append(self._from + lead)
             if self._in_item and self._lists:
                 self.draft.item(text, len(self._lists))
             else:
                 self.draft.paragraph(text)
+            self._written(self._from + lead)
         self._in_item = False
+
+    def _written(self, place: int) -> None:
+        """What the draft has more of begins at ``place``: nothing, where no character of it could be seen."""
+        self.places += [place] * (self.draft.count - len(self.places))
 
     def _mark(self, mark: re.Match[str]) -> int:
         """Deals with a mark, and returns where to go on."""
@@ -134,8 +138,8 @@ class _Writer:
             return self._behind_options(mark.end()) if edge == "begin" else mark.end()
         self._flush()
         if verbatim and code.strip() and verbatim != "comment":
-            self.places.append(mark.start())
             self.draft.code(code)
+            self._written(mark.start())
         elif table:
             self._table(rows, mark.start())
         elif item:
@@ -174,11 +178,11 @@ class _Writer:
         text = one_line(plain(inside))
         if not text:
             return
-        self.places.append(place)
         if _LEVELS[command]:
             self.draft.heading(text, _LEVELS[command])
         else:
             self.draft.paragraph(text)
+        self._written(place)
 
     def _table(self, source: str, place: int) -> None:
         source = source[self._table_start(source) :]
@@ -187,8 +191,8 @@ class _Writer:
         rows = [Row([plain(cell) for cell in _CELL_END.split(_RULE.sub(" ", part))]) for part in parts]
         kept = [row for row in rows if any(row.cells)]
         if kept:
-            self.places.append(place)
             self.draft.table(kept, head=int(1 in rules and len(kept) > 1))
+            self._written(place)
 
     def _table_start(self, source: str) -> int:
         """Behind what says how wide the columns are."""

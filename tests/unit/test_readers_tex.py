@@ -117,3 +117,13 @@ def test_comments_go_and_places_stay() -> None:
 def test_broken_sources_are_no_error(text: str) -> None:
     read_source(text.encode(), "a.tex")
     read_source(f"\\begin{{document}}{text}".encode(), "a.tex")
+
+
+@pytest.mark.parametrize(
+    "unseen", ["\ufeff", "\xad", "\\section{\ufeff}", "\\begin{tabular}{l}\xad\\end{tabular}", "\\item \xad"]
+)
+def test_what_nobody_sees_is_no_block_and_moves_no_place(unseen: str) -> None:
+    document = read_source(f"One.\n\n{unseen}\n\n\\section{{Two}}\n\nThree.\n".encode(), "a.tex")
+    assert document.text == "One.\n\nTwo\n\nThree."
+    assert document.lines == ((0, 1), (6, 5), (11, 7))
+    assert read_source(f"\ufeff{unseen}".encode(), "a.tex").text == ""
