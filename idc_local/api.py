@@ -98,6 +98,7 @@ class Chunker:
     def chunk(self, text: str, *, path: str = "text.txt") -> tuple[Chunk, ...]:
         """Chunks of ``text``, read as the suffix of ``path`` says; joined in order they give the text back.
 
+        A text of white space alone has none, and formats such as HTML give their extracted text.
         Offsets count from behind a byte order mark, which is left out.
         """
         return self._runtime.chunk_text(text, path, self._options).chunks

@@ -33,8 +33,11 @@ from idc_local.ranking import (
 )
 from idc_local.spelling import Righted, is_near, put_right
 from idc_local.store import Snapshot
-from idc_local.terms import folded, query_terms, term_hashes
+from idc_local.terms import folded, is_lone, query_terms, term_hashes, word_pattern
 from idc_local.types import AnswerSpan, BoolArray, Chunk, Explain, FloatArray, Hit, IntArray, Query
+
+_READ_AT_ONCE = 4096
+"""Passages whose texts are in memory together while a filter reads them."""
 
 
 class QueryModel(Protocol):
@@ -222,14 +225,26 @@ class Searcher:
         if wanted.empty:
             return None
         allowed = self._from_sources(wanted)
-        for word in wanted.words:
-            allowed &= self._holding(word)
-        for word in wanted.not_words:
-            allowed &= ~self._holding(word)
-        for phrase in wanted.phrases:
-            allowed &= self._holding_phrase(phrase, allowed)
-        for phrase in wanted.not_phrases:
-            allowed &= ~self._holding_phrase(phrase, allowed)
+        read: list[tuple[Callable[[str], object], bool]] = []
+        for words, holds in ((wanted.words, True), (wanted.not_words, False)):
+            for word in dict.fromkeys(words):
+                held = self._holding(word)
+                if held is None:
+                    read.append((word_pattern(word).search, holds))
+                else:
+                    allowed &= held if holds else ~held
+        for phrases, holds in ((wanted.phrases, True), (wanted.not_phrases, False)):
+            read.extend((partial(_holds, folded(phrase)), holds) for phrase in dict.fromkeys(phrases))
+        return self._reading(allowed, read) if read else allowed
+
+    def _reading(self, allowed: BoolArray, conditions: Sequence[tuple[Callable[[str], object], bool]]) -> BoolArray:
+        """Those of the rows whose texts meet all conditions, bool [size]: what finds something, and whether it may."""
+        rows = np.flatnonzero(allowed).tolist()
+        for first in range(0, len(rows), _READ_AT_ONCE):
+            part = rows[first : first + _READ_AT_ONCE]
+            for row, chunk in zip(part, self._snapshot.chunks(part), strict=True):
+                text = folded(chunk.text)
+                allowed[row] = all(bool(find(text)) == holds for find, holds in conditions)
         return allowed
 
     def _from_sources(self, wanted: Filter) -> BoolArray:
@@ -241,14 +256,14 @@ class Searcher:
         passing = [source_passes(snapshot.paths_of(row), types[row], wanted) for row in firsts.tolist()]
         return np.array(passing, dtype=np.bool_)[own]
 
-    def _holding(self, word: str) -> BoolArray:
+    def _holding(self, word: str) -> BoolArray | None:
         """Rows that hold all parts of ``word`` in one of the index's languages, bool [size].
 
-        A function word is no term: it is looked for in the texts themselves.
+        None for what texts must be read for: a function word is no term, nor is one character of several.
         """
         terms = [query_terms(word, [language]) for language in self._languages]
-        if not all(terms):
-            return self._holding_phrase(word, np.ones(self.size, dtype=np.bool_))
+        if not all(terms) or any(is_lone(term) for own in terms for term in own):
+            return None
         found = np.zeros(self.size, dtype=np.bool_)
         for own in terms:
             found |= self._holding_terms(own)
@@ -262,14 +277,9 @@ class Searcher:
             held &= own
         return held
 
-    def _holding_phrase(self, phrase: str, among: BoolArray) -> BoolArray:
-        """Rows of ``among`` whose text holds ``phrase``, bool [size]."""
-        rows = np.flatnonzero(among)
-        wanted = folded(phrase)
-        found = np.zeros(self.size, dtype=np.bool_)
-        for row, chunk in zip(rows.tolist(), self._snapshot.chunks(rows.tolist()), strict=True):
-            found[row] = wanted in folded(chunk.text)
-        return found
+
+def _holds(phrase: str, text: str) -> bool:
+    return phrase in text
 
 
 def _explain(signals: Signals, tokens: FloatArray, fused: FloatArray, position: int) -> Explain:

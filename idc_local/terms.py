@@ -91,6 +91,7 @@ _MARKS = (
 _BREAK = "\u2027"
 """Stands for a hyphen at a line end: the hyphenation point, which no word has."""
 _LETTER = rf"(?:(?![{_UNSPACED}])[\w{_MARKS}])"
+_LONE = re.compile(rf"[{_UNSPACED}]")
 _OPERATOR = r"[a-z](?:\+\+|\#)(?![^\W\d])"
 _TERM = re.compile(
     rf"(?P<unspaced>[{_UNSPACED}]+)"
@@ -258,6 +259,23 @@ def query_terms(text: str, languages: Sequence[str]) -> list[str]:
     for language in dict.fromkeys(languages) or ["en"]:
         terms.update(dict.fromkeys(lexical_terms(text, language)))
     return list(terms)
+
+
+def is_lone(term: str) -> bool:
+    """True for one character of a script without spaces: a text has it in bigrams, and never as a term by itself."""
+    return _LONE.fullmatch(term) is not None
+
+
+def word_pattern(word: str) -> re.Pattern[str]:
+    """What finds ``word`` by itself, and not within another, in a text that was ``folded``.
+
+    >>> [word_pattern("It").search(text) is not None for text in ("it is", "with", "its", "do it.")]
+    [True, False, False, True]
+    """
+    wanted = folded(word)
+    before = rf"(?<!{_LETTER})" if re.match(_LETTER, wanted[:1]) else ""
+    after = rf"(?!{_LETTER})" if re.match(_LETTER, wanted[-1:]) else ""
+    return re.compile(f"{before}{re.escape(wanted)}{after}")
 
 
 def term_hashes(terms: Iterable[str]) -> npt.NDArray[np.uint32]:

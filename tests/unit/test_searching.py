@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from idc_local import searching
 from idc_local.ports import Tokens
 from idc_local.ranking import RankingWeights
 from idc_local.searching import Searcher
 from idc_local.store import Snapshot
+from idc_local.terms import folded
 from idc_local.types import FloatArray, Query
 from tests.fakes import HashEmbedder
 from tests.indexkit import Kit
@@ -41,3 +44,51 @@ def test_documents_without_tokens_lose_nothing_to_others(tmp_path: Path) -> None
     kit.add(tmp_path / "old.txt")
     tokens = {hit.chunk.path: hit.explain.tokens for hit in kit.search(query)}
     assert [path for path, own in tokens.items() if own is None] == ["marks.txt"], "marks have no meaning"
+
+
+TEXTS = {
+    "it.txt": "The pump stops. Then it starts again.",
+    "with.txt": "The pump comes with oil. Nothing else.",
+    "zh.txt": "水泵启动。四十秒后自动停止。",
+    "ja.txt": "泵房没有水。",
+}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        ("it", ["it.txt"]),
+        ("-it", ["ja.txt", "with.txt", "zh.txt"]),
+        ("not", []),
+        ("水", ["ja.txt", "zh.txt"]),
+        ("-水", ["it.txt", "with.txt"]),
+        ("泵 秒", ["zh.txt"]),
+        ("it -again", []),
+        ('"it st" the', ["it.txt"]),
+        ('the -"pump comes"', ["it.txt"]),
+        ("...", []),
+    ],
+)
+def test_words_that_are_no_terms_are_looked_for_as_words(tmp_path: Path, wanted: str, names: list[str]) -> None:
+    for name, text in TEXTS.items():
+        (tmp_path / name).write_text(text)
+    kit = Kit(tmp_path / "index")
+    kit.add(*(tmp_path / name for name in TEXTS))
+    assert sorted(hit.chunk.path for hit in kit.search("pump", k=9, filter=wanted)) == names
+
+
+def test_a_filter_reads_each_text_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in TEXTS.items():
+        (tmp_path / name).write_text(text)
+    kit = Kit(tmp_path / "index")
+    kit.add(*(tmp_path / name for name in TEXTS))
+    read: list[str] = []
+
+    def reading(text: str) -> str:
+        read.append(text)
+        return folded(text)
+
+    monkeypatch.setattr(searching, "folded", reading)
+    conditions = " ".join(["the", "it", "-with", '"The pump"'] * 500)
+    assert [hit.chunk.path for hit in kit.search("pump", k=9, filter=conditions)] == ["it.txt"]
+    assert sorted(text for text in read if text in TEXTS.values()) == sorted(TEXTS.values())
