@@ -47,7 +47,7 @@ def made_text(sentences: list[str], characters: int, seed: int) -> str:
 
 def index_free(bench: Bench, folder: Path, files: Path) -> Seconds:
     """Indexing files without intents, with vectors that cost nothing: what is left is the package's own work."""
-    free: Any = FreeEmbedder()
+    free = FreeEmbedder()
     real = bench.runtime.pipeline_ports(MemoryCache(), "off")
     fingerprint: dict[str, Any] = {"embedder": "free", "embedder_name": "free", "dimension": free.dimension}
 

@@ -7,13 +7,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 from measuring import peer_inputs
 from peers import PEERS
 from speed_models import paper_text, plain_encoder
-from speedkit import Bench, FreeEmbedder, Result, Seconds, compared, in_turn, listed, median, timed, timed_command
+from speedkit import Bench, FreeDocuments, Result, Seconds, compared, in_turn, listed, median, timed, timed_command
 
 from idc_local.memory import MemoryCache
 from idc_local.pipeline import ChunkingOptions, CutDocument, Pipeline, PipelinePorts
@@ -107,10 +106,8 @@ def _free_ports(bench: Bench) -> Ports:
     """Ports like the runtime's whose vectors come for nothing."""
     real = bench.runtime.pipeline_ports(MemoryCache(), "off")
 
-    embedder: Any = FreeEmbedder()
-
     def ports(cache: MemoryCache, _: str) -> PipelinePorts:
-        return replace(real, embedder=embedder, cache=cache)
+        return replace(real, embedder=FreeDocuments(), cache=cache)
 
     return ports
 

@@ -23,13 +23,14 @@ from zlib import crc32
 import numpy as np
 
 from idc_local.config import load_settings
-from idc_local.memory import MemoryCache
+from idc_local.embedding import CachedEmbedder
+from idc_local.memory import MemoryCache, Silent
 from idc_local.netguard import seal_environment
 from idc_local.ports import TokenCounter, Tokens
 from idc_local.readers import read_source
 from idc_local.runtime import Runtime
 from idc_local.sentences import split_sentences
-from idc_local.types import Document, FloatArray, IntArray, Limits, Sentences
+from idc_local.types import Document, FloatArray, HalfArray, IntArray, Limits, Sentences
 
 ROOT = Path(__file__).resolve().parents[1]
 Result = dict[str, Any]
@@ -154,6 +155,18 @@ class FreeEmbedder:
         words = [text.split() for text in texts]
         rows = [[crc32(word.encode()) & 4095 for word in own] for own in words]
         return [Tokens(self._table[own], found) for own, found in zip(rows, words, strict=True)]
+
+
+class FreeDocuments(CachedEmbedder):
+    """A pipeline's embedder whose documents' vectors come for nothing, without a cache and without tokens."""
+
+    def __init__(self) -> None:
+        self._free = FreeEmbedder()
+        super().__init__(lambda: self._free, MemoryCache(), self._free.dimension, Silent())
+
+    def encode_documents(self, texts: Sequence[str], language: str) -> HalfArray:
+        """float16 [len(texts), dimension], unit rows."""
+        return self._free.encode_documents(texts).astype(np.float16)
 
 
 def sentence_pieces(document: Document, sentences: Sentences) -> list[str]:

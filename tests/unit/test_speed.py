@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from idc_local.memory import MemoryCache
+from idc_local.pipeline import ChunkingOptions, Pipeline
+from idc_local.readers import read_source
+from idc_local.types import Limits
+from tests.indexkit import Kit
 
 
 @pytest.fixture
@@ -49,6 +57,19 @@ def test_free_vectors_depend_on_their_text_alone(kit: Any) -> None:
     assert (rows[2] == rows[0]).all()
     assert (embedder.encode_queries([""])[0] == rows[1]).all()
     assert rows[0] @ rows[1] < 0.9
+
+
+def test_documents_are_cut_with_vectors_that_come_for_nothing(kit: Any, tmp_path: Path) -> None:
+    fakes = Kit(tmp_path).ports(MemoryCache(), MemoryCache())
+    text = "The pump stands in the cellar. It hums at night.\n\nThe key hangs by the door. Take it along."
+    document = read_source(text.encode(), "pump.txt")
+    ports = replace(fakes, embedder=kit.FreeDocuments())
+    pipeline = Pipeline(ChunkingOptions(limits=Limits(target_chars=50)), ports)
+    cut = pipeline.cut(document, "off", embed=True)
+    assert [chunk.text.strip() for chunk in cut.chunks] == text.split("\n\n")
+    own = kit.sentence_pieces(document, cut.sentences)
+    assert len(own) == 4
+    assert (cut.vectors == kit.FreeEmbedder().encode_documents(own)).all()
 
 
 def test_the_table_says_what_misses(report: Any) -> None:
