@@ -44,7 +44,7 @@ _SCRIPTS = (
 )
 _SCRIPT_PATTERNS = tuple((name, re.compile(f"[{ranges}]")) for name, ranges in _SCRIPTS)
 _OTHER = re.compile(r"[^\x00-\x7f]+")
-_ASCII_LETTER = re.compile("[A-Za-z]")
+_NO_ASCII_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 _WEIGHTS = {"zh": 3.0, "ja": 3.0, "ko": 3.0}
 """One character of these scripts says about as much as three letters."""
 
@@ -88,7 +88,7 @@ _LETTERS = {
     "es": "ñ¿¡", "pt": "ãõ", "de": "ß", "da": "ø", "no": "ø", "is": "ðþ", "vi": "ơưạảấầếềệịọốồộờợụứừ",
     "uk": "їєґ", "sr": "ђјљњћџ", "bg": "ъ", "ru": "ыэё", "fa": "پچژگی", "ur": "ٹڈڑںہے",
 }  # fmt: skip
-"""Letters that few other languages of the script use."""
+"""Letters beyond ASCII that few other languages of the script use."""
 
 _CYRILLIC = {
     "ru": "и в не на что с по это как он к но из у за от так же для его был все бы они или если только когда при",
@@ -140,7 +140,7 @@ def _script(sample: str) -> str:
     """The script with the most text; kana make Japanese of ideographs."""
     other = "".join(_OTHER.findall(sample))
     counts = {name: len(pattern.findall(other)) * _WEIGHTS.get(name, 1.0) for name, pattern in _SCRIPT_PATTERNS}
-    counts["latin"] += len(_ASCII_LETTER.findall(sample))
+    counts["latin"] += len(sample.encode("ascii", "ignore").translate(None, _NO_ASCII_LETTERS))
     if counts["ja"] * 10 >= counts["zh"]:
         counts["ja"] += counts["zh"] if counts["ja"] else 0
     best = max(counts, key=lambda name: counts[name])
@@ -150,7 +150,7 @@ def _script(sample: str) -> str:
 def _by_words(sample: str, profiles: dict[str, frozenset[str]], default: str) -> str:
     """The language whose function words and own letters make up most of the sample; the first listed wins ties."""
     lowered = sample.lower()
-    words, letters = Counter(_WORD.findall(lowered)), Counter(lowered)
+    words, letters = Counter(_WORD.findall(lowered)), Counter("".join(_OTHER.findall(lowered)))
     hits = {
         language: sum(words[word] for word in listed) + sum(letters[own] for own in _LETTERS.get(language, ""))
         for language, listed in profiles.items()
