@@ -1,6 +1,8 @@
-"""Misspelt words of a query: a word that no passage holds is looked for as the nearest one that some do. Pure.
+"""Words of a query that no passage holds as they were typed: looked for as what passages do hold. Pure.
 
-Near is what one slip makes of a word: a letter too many, too few, or wrong, or two swapped, but never the first one.
+A misspelt one is looked for as the nearest known one. Near is what one slip makes of a word: a letter too many, too
+few, or wrong, or two swapped, but never the first one. A query of single Chinese or Japanese characters is looked for
+as the pairs that begin with them, for a text has them in pairs.
 """
 
 from __future__ import annotations
@@ -13,12 +15,15 @@ from typing import Protocol
 import numpy as np
 
 from idc_local.ranking import idf
+from idc_local.terms import is_lone
 from idc_local.types import FloatArray
 
 SHORTEST = 5
 """Letters from which a term is put right: shorter ones have too many neighbours."""
 MOST_WORDS = 16
 """Words of a query that are put right at most."""
+MOST_PAIRS = 64
+"""Pairs that a character is looked for in at most: those that most passages hold."""
 SHARE = 0.7
 """Weight of a word put right, as a share of that of the word as typed."""
 
@@ -32,6 +37,10 @@ class Vocabulary(Protocol):
 
     def near(self, term: str) -> Mapping[str, int]:
         """The terms that are near ``term``, each with the number of passages that hold it."""
+        ...
+
+    def pairs(self, character: str) -> Mapping[str, int]:
+        """The terms of two characters that begin with ``character``, each with the number of passages."""
         ...
 
 
@@ -79,11 +88,12 @@ def put_right(terms: Mapping[str, float], words: Mapping[str, Sequence[str]], vo
     words: the terms of each word of the query. Of several as near, those that have its letters, one more or one less
     come before those with a wrong one, and then that which most passages hold.
     """
-    found, right, unknown = dict(terms), dict[str, str](), 0.0
+    paired = _in_pairs(terms, vocabulary)
+    found, right, unknown = {**terms, **paired}, dict[str, str](), 0.0
     every = list(dict.fromkeys(chain.from_iterable(words.values())))
     known = {term for term, value in zip(every, vocabulary.idf(every).tolist(), strict=True) if value}
     for word, own in words.items():
-        if not own or not known.isdisjoint(own):
+        if not own or paired or not known.isdisjoint(own):
             continue
         weight = max(terms.get(stem, 0.0) for stem in own)
         near = [
@@ -99,6 +109,15 @@ def put_right(terms: Mapping[str, float], words: Mapping[str, Sequence[str]], vo
         else:
             unknown += weight
     return Righted(found, right, unknown)
+
+
+def _in_pairs(terms: Mapping[str, float], vocabulary: Vocabulary) -> dict[str, float]:
+    """Pairs that begin with the characters of a query that is nothing else, with the characters' weights."""
+    found: dict[str, float] = {}
+    for term, weight in terms.items() if all(map(is_lone, terms)) else ():
+        pairs = vocabulary.pairs(term)
+        found.update(dict.fromkeys(sorted(pairs, key=lambda pair: (-pairs[pair], pair))[:MOST_PAIRS], weight))
+    return found
 
 
 class KnownTerms:
@@ -121,3 +140,7 @@ class KnownTerms:
                 self._alike.setdefault((other[:1], len(other)), []).append(other)
         alike = (self._alike.get((term[:1], len(term) + more), ()) for more in (-1, 0, 1))
         return {other: self._held[other] for other in chain.from_iterable(alike) if is_near(term, other)}
+
+    def pairs(self, character: str) -> Mapping[str, int]:
+        """The known pairs that begin with ``character``."""
+        return {term: held for term, held in self._held.items() if len(term) == 2 and term[0] == character}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -103,6 +103,11 @@ class SegmentTerms:
             found.add(swapped)
         return [other for other in found if is_near(term, other)]
 
+    def pairs(self, character: str) -> list[str]:
+        """The terms of two characters that begin with ``character``, in order."""
+        sizes = range(len(encode_text(character)) + LONGEST_LETTER + 1)
+        return [term for term in self._terms.framed(character, "", sizes) if len(term) == 2]
+
 
 @dataclass(frozen=True, slots=True)
 class Postings:
@@ -180,8 +185,15 @@ class Lexical:
 
     def near(self, term: str) -> dict[str, int]:
         """Terms of live rows that one slip makes of ``term``, each with the number of its rows."""
-        found = sorted({other for terms, _ in self._segments for other in terms.near(storable(term))})
-        return {other: held for other in found if (held := self._frequency(other))}
+        return self._live(other for terms, _ in self._segments for other in terms.near(storable(term)))
+
+    def pairs(self, character: str) -> dict[str, int]:
+        """Terms of two characters of live rows that begin with ``character``, each with the number of its rows."""
+        return self._live(other for terms, _ in self._segments for other in terms.pairs(character))
+
+    def _live(self, found: Iterable[str]) -> dict[str, int]:
+        """Those of the terms that live rows hold, each with their number."""
+        return {term: held for term in sorted(set(found)) if (held := self._frequency(term))}
 
     def top(self, terms: Mapping[str, float], k: int, allowed: BoolArray | None) -> tuple[FloatArray, IntArray]:
         """Scores above zero and their rows, best first, at most ``k`` of the allowed ones."""

@@ -161,6 +161,10 @@ class Snapshot(Rows):
         """Terms that one slip makes of ``term`` (``spelling``), each with the number of chunks that hold it."""
         return self._lexical().near(term) if self.size else {}
 
+    def pairs(self, character: str) -> Mapping[str, int]:
+        """Terms of two characters that begin with ``character``, each with the number of chunks that hold it."""
+        return self._lexical().pairs(character) if self.size else {}
+
     def _lexical(self) -> Lexical:
         if self._terms is None:
             parts = [(segment.terms, own) for segment, own in zip(self._segments, self._rows, strict=True)]

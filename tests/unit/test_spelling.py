@@ -117,3 +117,31 @@ def test_the_known_word_is_told_as_a_passage_has_it(tmp_path: Path) -> None:
         assert searcher.misspelt("warrenty") == {"warrenty": "warranty"}
         assert searcher.misspelt("warrenties in Zurihc") == {"warrenties": "warranties", "zurihc": "zürich"}
         assert searcher.misspelt("pumphuose") == {"pumphuose": "pumphous"}
+
+
+def test_a_query_of_single_characters_is_looked_for_in_pairs() -> None:
+    known = KnownTerms({"水流": 3, "水管": 1, "排水": 2, "水": 1, "水泵房": 4, "泵房": 5}, 9)
+    righted = put_right({"水": 1.0, "泵": 0.2}, {"水": ["水"], "泵": ["泵"]}, known)
+    assert righted == Righted({"水": 1.0, "泵": 0.2, "水流": 1.0, "水管": 1.0, "泵房": 0.2}, {}, 0.0)
+    both = {"水": 1.0, "pump": 1.0}
+    assert put_right(both, {"水": ["水"], "pump": ["pump"]}, known) == Righted(both, {}, 1.0)
+    assert put_right({"火": 1.0}, {"火": ["火"]}, known) == Righted({"火": 1.0}, {}, 1.0)
+
+
+def test_of_many_pairs_those_that_most_passages_hold_are_looked_for() -> None:
+    known = KnownTerms({f"水{chr(0x4E00 + n)}": n for n in range(1, 101)}, 100)
+    assert put_right({"水": 1.0}, {}, known).terms.keys() == {"水", *(f"水{chr(0x4E00 + n)}" for n in range(37, 101))}
+
+
+def test_a_search_finds_a_single_character_within_words(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.txt").write_text("地下室的水泵需要修理。水位太高。", encoding="utf-8")
+    (docs / "b.txt").write_text("图书馆周一关门。", encoding="utf-8")
+    kit = Kit(tmp_path / "index")
+    kit.add(docs, options=IndexOptions(intents="off"))
+    found = {hit.chunk.path: hit.explain.bm25 for hit in kit.search("水")}
+    assert found["a.txt"] > 0 == found["b.txt"]
+    with Snapshot.open(kit.index) as snapshot:
+        assert snapshot.pairs("水") == {"水位": 1, "水泵": 1}
+        assert snapshot.pairs("火") == {}
