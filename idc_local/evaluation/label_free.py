@@ -61,9 +61,11 @@ def read_corpus(snapshot: Snapshot, seed: int) -> Corpus:
     if not documents:
         raise InputError("the index is empty, nothing to evaluate", hint="idc-local index PATH")
     if sum(len(document.intents) for document in documents) < 2:
+        part = len(documents) < len(rows_by_path)
+        drawn = f"{len(documents)} of {len(rows_by_path)} documents, drawn by --seed, hold"
         raise InputError(
-            "the index holds no predicted questions, so it cannot be evaluated without labels",
-            hint="idc-local index PATH --intents model",
+            f"{drawn if part else 'the index holds'} no predicted questions, so it cannot be evaluated without labels",
+            hint=f"idc-local index PATH --intents model{', or another --seed' if part else ''}",
         )
     return Corpus(documents, vectors, len(rows_by_path))
 

@@ -149,6 +149,17 @@ def test_an_index_without_questions_cannot_be_evaluated(
         read_corpus(snapshot, 0)
 
 
+def test_documents_drawn_from_an_index_may_be_those_without_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kit = index(tmp_path, intents="off")
+    monkeypatch.setattr(label_free, "MAX_CHUNKS", 1)
+    message = f"1 of {len(TOPICS)} documents, drawn by --seed, hold no predicted questions"
+    with Snapshot.open(kit.index) as snapshot, pytest.raises(InputError, match=message) as found:
+        read_corpus(snapshot, 0)
+    assert found.value.hint == "idc-local index PATH --intents model, or another --seed"
+
+
 def test_questions_of_a_single_window_cannot_be_held_out_and_those_of_one_of_two_can(tmp_path: Path) -> None:
     first = {topic: text_of(topic).split("\n\n")[0] for topic in ("tides", "bread")}
     for folder in ("one", "two"):
