@@ -86,7 +86,8 @@ def put_right(terms: Mapping[str, float], words: Mapping[str, Sequence[str]], vo
     """``terms`` with their weights and, for each word of which none is known, the nearest known one.
 
     words: the terms of each word of the query. Of several as near, those that have its letters, one more or one less
-    come before those with a wrong one, and then that which most passages hold.
+    come before those with a wrong one, and then that which most passages hold. Terms that are all single characters
+    are looked for in pairs as well, and none of them is unknown then.
     """
     paired = _in_pairs(terms, vocabulary)
     found, right, unknown = {**terms, **paired}, dict[str, str](), 0.0

@@ -104,10 +104,10 @@ def _up_to(texts: Sequence[str], characters: int) -> list[str]:
 
 def _free_ports(bench: Bench) -> Ports:
     """Ports like the runtime's whose vectors come for nothing."""
-    real = bench.runtime.pipeline_ports(MemoryCache(), "off")
+    real = replace(bench.runtime.pipeline_ports(MemoryCache(), "off"), embedder=FreeDocuments())
 
     def ports(cache: MemoryCache, _: str) -> PipelinePorts:
-        return replace(real, embedder=FreeDocuments(), cache=cache)
+        return replace(real, cache=cache)
 
     return ports
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,7 @@ def _read(file: str) -> bytes:
 
 def _rows(data: bytes, name: str) -> Iterator[tuple[int, str]]:
     """Rows with their numbers from 1. Only line feeds end a row: JSON strings may hold other separators."""
-    for number, row in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+    for number, row in enumerate(data.removeprefix(BOM_UTF8).split(b"\n"), start=1):
         try:
             text = row.decode("utf-8")
         except UnicodeDecodeError as error:

@@ -7,6 +7,7 @@ functions of bytes, so any of them can run in a child process.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import PurePosixPath
@@ -20,7 +21,6 @@ from idc_local.readers.kinds import PLAIN_FORMATS, script_format
 from idc_local.types import Document
 
 MAX_BYTES = 64 << 20
-_MARK = b"\xef\xbb\xbf"
 
 
 class ReaderEntry(NamedTuple):
@@ -115,7 +115,7 @@ def read_text(text: str, path: str) -> Document:
     that the text has is left out, and a lone surrogate is read as ``?``. Raises InputError as ``read_source`` does.
     """
     data = text.encode("utf-8", "replace")
-    document = read_source(_MARK + data.removeprefix(_MARK), path)
+    document = read_source(BOM_UTF8 + data.removeprefix(BOM_UTF8), path)
     return replace(
         document,
         id=document_id(document.media_type, data),
@@ -131,7 +131,8 @@ def entry_of(data: bytes, path: str) -> ReaderEntry:
     found = _MARKED.get(magic.media_type_of(data, path))
     if found is not None:
         return found
-    script = script_format(path, data.removeprefix(_MARK) if named is None else b"") if named in (None, _TEXT) else None
+    known_by = data.removeprefix(BOM_UTF8) if named is None else b""
+    script = script_format(path, known_by) if named in (None, _TEXT) else None
     if script is not None:
         return ReaderEntry(*script)
     if named is None:
@@ -153,4 +154,4 @@ def _is_plain(data: bytes) -> bool:
 
 
 def _by_content(data: bytes) -> ReaderEntry:
-    return _HTML if _HTML_CONTENT.match(data.removeprefix(_MARK)[:4096]) else _TEXT
+    return _HTML if _HTML_CONTENT.match(data.removeprefix(BOM_UTF8)[:4096]) else _TEXT

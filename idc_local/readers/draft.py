@@ -65,9 +65,9 @@ class Draft:
 
     def title(self, title: str) -> None:
         """A title that stands above the headings of the whole file, whatever their levels; one of several does not."""
-        if one_line(title):
-            self._titles.append(len(self._blocks))
-            self.heading(title, 1)
+        place = self.count
+        self.heading(title, 1)
+        self._titles += range(place, self.count)
 
     def document(self, title: str) -> None:
         """The title of one of several documents in the file, of which no chunk reaches into another."""

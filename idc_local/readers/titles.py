@@ -28,7 +28,8 @@ _HAN_NUMBERED = re.compile(rf"(?:({_HAN})[、．]|[（(]{_HAN}[）)])\s?(?=[^\W\
 NUMBERED_TITLE = re.compile(_NUMBERED.pattern + r"[^\W\d_a-z][\w'’-]*(?:,? (?:[A-Z\d][\w'’-]*|[a-z]{1,4}\b)){0,8}\.")
 _WORDED = re.compile(r"(?:Chapter|Section|Article|Appendix|Annex|Part|Exhibit|Schedule)[ \t]+[\dIVXLCA-Z]{1,6}\b", re.I)
 _CHAPTER = re.compile(
-    r"(?:(?:Kapitel|TOP|Tagesordnungspunkt|Abschnitt|Artikel|Teil|Anhang|Anlage|Chapitre|Annexe|Partie|Titre|Capítulo|Sección|Artículo|Anexo|"
+    r"(?:(?:Kapitel|TOP|Tagesordnungspunkt|Abschnitt|Artikel|Teil|Anhang|Anlage|Chapitre|Annexe|Partie|Titre|"
+    r"Capítulo|Sección|Artículo|Anexo|"
     r"Título|Capitolo|Sezione|Articolo|Allegato|Hoofdstuk|Bijlage|Rozdział|Глава|Раздел|Статья|Часть|Приложение)"
     r"[ \t]+(?:№[ \t]*)?(?:\d+(?:\.\d+)*|[IVXLC]+|[A-Z])\b"
     r"|第[ \t]?[\d一二三四五六七八九十百零〇]+[ \t]?[章节節編编部篇款条條回]|제[ \t]?\d+[ \t]?[장절조편])"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -91,13 +92,20 @@ def test_few_words_of_a_long_query_are_put_right() -> None:
     assert len(put_right({}, words, KNOWN).right) == MOST_WORDS
 
 
-def test_a_search_finds_what_a_misspelt_word_meant(tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
+def indexed(folder: Path, texts: Mapping[str, str]) -> Kit:
+    """An index of files by their names."""
+    docs = folder / "docs"
     docs.mkdir()
-    (docs / "a.txt").write_text("The salary is paid on the 25th of each month.", encoding="utf-8")
-    (docs / "b.txt").write_text("The pump stands in the cellar of the house.", encoding="utf-8")
-    kit = Kit(tmp_path / "index")
+    for name, text in texts.items():
+        (docs / name).write_text(text, encoding="utf-8")
+    kit = Kit(folder / "index")
     kit.add(docs, options=IndexOptions(intents="off"))
+    return kit
+
+
+def test_a_search_finds_what_a_misspelt_word_meant(tmp_path: Path) -> None:
+    salary, pump = "The salary is paid on the 25th of each month.", "The pump stands in the cellar of the house."
+    kit = indexed(tmp_path, {"a.txt": salary, "b.txt": pump})
     found = {hit.chunk.path: hit.explain.bm25 for hit in kit.search("sallary")}
     assert found["a.txt"] > 0 == found["b.txt"]
     with Snapshot.open(kit.index) as snapshot:
@@ -106,12 +114,8 @@ def test_a_search_finds_what_a_misspelt_word_meant(tmp_path: Path) -> None:
 
 
 def test_the_known_word_is_told_as_a_passage_has_it(tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
     text = "# Warranties\n\nWARRANTY of Müllers' pump-house 7: each warranty lasts a year. It begins in Zürich."
-    (docs / "a.md").write_text(text, encoding="utf-8")
-    kit = Kit(tmp_path / "index")
-    kit.add(docs, options=IndexOptions(intents="off"))
+    kit = indexed(tmp_path, {"a.md": text})
     with Snapshot.open(kit.index) as snapshot:
         searcher = Searcher(snapshot, HashEmbedder(), RankingWeights())
         assert searcher.misspelt("warrenty") == {"warrenty": "warranty"}
@@ -134,12 +138,7 @@ def test_of_many_pairs_those_that_most_passages_hold_are_looked_for() -> None:
 
 
 def test_a_search_finds_a_single_character_within_words(tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "a.txt").write_text("地下室的水泵需要修理。水位太高。", encoding="utf-8")
-    (docs / "b.txt").write_text("图书馆周一关门。", encoding="utf-8")
-    kit = Kit(tmp_path / "index")
-    kit.add(docs, options=IndexOptions(intents="off"))
+    kit = indexed(tmp_path, {"a.txt": "地下室的水泵需要修理。水位太高。", "b.txt": "图书馆周一关门。"})
     found = {hit.chunk.path: hit.explain.bm25 for hit in kit.search("水")}
     assert found["a.txt"] > 0 == found["b.txt"]
     with Snapshot.open(kit.index) as snapshot:
