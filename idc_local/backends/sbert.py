@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from idc_local.backends.native import quiet_stderr, return_memory, stand_on_ground, yield_while_waiting
+from idc_local.backends.packing import alone, pack, packed
 from idc_local.backends.pieces import (
     Marked,
     beyond_weights,
@@ -52,18 +53,14 @@ OFFLINE = {
     "TRANSFORMERS_VERBOSITY": "error",
 }
 
-STEP = 8
-"""Batches are padded to a multiple of this many tokens, so that a row's shape depends on its own length alone."""
 BFLOAT16_GAIN = 1.3
 """How many times as fast bfloat16 must be: clearly, so that every run decides alike."""
-BATCH_TOKENS = 2048
+BATCH_TOKENS = 1536
 """Wide enough for matrix products at full speed, small enough that what lies between them stays in the cache."""
 LEAST_TOKENS = 64
 """Smaller batches are filled up with their own rows: products of few rows are added up in another order."""
 DOCUMENTS, QUERIES = 0, 1
 """Kinds of texts: those of a model's two prompts."""
-OUTPUTS = ("sentence_embedding", "token_embeddings", "attention_mask")
-"""What is used of a model's output, a row a text each."""
 
 
 def load_embedder(files: ModelFiles, threads: int, *, bfloat16: bool | None = None) -> Embedder:
@@ -131,6 +128,7 @@ class SentenceEmbedder:
 
     def __init__(self, model: SentenceTransformer, files: ModelFiles, threads: int, *, bfloat16: bool) -> None:
         self._model = model
+        self._packs = pack(model)
         self._threads = threads
         self._bfloat16 = bfloat16
         self._prompts = (files.document_prompt, files.query_prompt)
@@ -138,9 +136,7 @@ class SentenceEmbedder:
         self._window = int(model.max_seq_length or files.context or 512)
         self._name = files.name
         self.fingerprint = files.fingerprint
-        self.dimension = files.dimension or int(
-            _vectors_in(self._forward([self._mark(["a"])[0].ids], bfloat16=False)).shape[1]
-        )
+        self.dimension = files.dimension or int(self._forward([self._mark(["a"])[0].ids], bfloat16=False)[0].shape[1])
 
     def encode_documents(self, texts: Sequence[str]) -> FloatArray:
         """float32 [len(texts), d], unit rows that float16 can hold; row i depends on texts[i] alone."""
@@ -162,24 +158,23 @@ class SentenceEmbedder:
         """Vectors of documents or queries and, where asked for, the tokens of each."""
         pieces = split_pieces(texts, self._prompts[kind], self._window, self._mark)
         ids, bfloat16 = pieces.ids, self._bfloat16 and kind == DOCUMENTS
-        vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
+        vectors = np.zeros((len(ids), self.dimension), dtype=np.float32)
         hidden: dict[int, FloatArray] = {}
 
         def fill(batch: IntArray) -> None:
-            output = self._forward([ids[place] for place in batch], bfloat16=bfloat16)
-            vectors[batch] = _vectors_in(output)
+            vectors[batch], found = self._forward([ids[place] for place in batch], bfloat16=bfloat16)
             if tokens:
-                hidden.update(zip(batch.tolist(), _hidden_in(output), strict=True))
+                hidden.update(zip(batch.tolist(), found, strict=True))
 
         self._in_batches(ids, fill)
-        last = [hidden[place] for place in range(len(ids))] if tokens else []
+        last = [hidden.get(place, vectors[:0]) for place in range(len(ids))] if tokens else []
         own = own_tokens(pieces, last, self._frames[kind]) if tokens else []
         if kind == DOCUMENTS:
             return_memory()
         return merge_pieces(pieces, vectors), own
 
     def _in_batches(self, ids: Sequence[list[int]], work: Callable[[IntArray], None]) -> None:
-        batches = list(_batches([len(one) for one in ids]))
+        batches = list(_batches([len(one) for one in ids], mixed=self._packs))
         with ThreadPoolExecutor(min(self._threads, max(1, len(batches)))) as workers:
             for _ in workers.map(work, batches):
                 pass
@@ -191,40 +186,38 @@ class SentenceEmbedder:
             return [Marked(list(ids), ["" for _ in ids]) for ids in encoded["input_ids"]]
         return marked(texts, encoded.encodings)
 
-    def _forward(self, ids: list[list[int]], *, bfloat16: bool) -> Any:  # noqa: ANN401  (tensors by name)
-        """What the model makes of rows of tokens, each padded to the same multiple of ``STEP``."""
+    def _forward(self, ids: list[list[int]], *, bfloat16: bool) -> tuple[FloatArray, list[FloatArray]]:
+        """What the model makes of texts, of one length unless it packs.
+
+        Returns float32 [texts, d], their vectors, and for each float32 [its tokens, d], as the last layer has them.
+        """
         import torch
 
-        width = min(-(-max(map(len, ids)) // STEP) * STEP, max(self._window, max(map(len, ids))))
-        filled = ids * -(-LEAST_TOKENS // (len(ids) * width))
-        padded = self._model.tokenizer.pad(
-            {"input_ids": filled}, padding="max_length", max_length=width, return_tensors="pt", verbose=False
-        )
+        filled = ids * -(-LEAST_TOKENS // sum(map(len, ids)))
         # Norms, residuals and the pooling stay in float32.
         try:
             with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
-                output = self._model(dict(padded))
+                output = self._model(packed(self._model, filled) if self._packs else alone(filled))
         except IndexError as error:
             raise beyond_weights(self._name) from error
-        return {name: output[name][: len(ids)] for name in OUTPUTS}
+        vectors = output["sentence_embedding"].float().numpy()[: len(ids)]
+        tokens = output["token_embeddings"].float().flatten(0, 1).numpy()
+        ends = np.cumsum([len(one) for one in filled])
+        return vectors, np.split(tokens, ends)[: len(ids)]
 
 
-def _vectors_in(output: Any) -> FloatArray:  # noqa: ANN401  (tensors by name)
-    """float32 [rows, d]: the vectors of a model's output."""
-    return np.asarray(output["sentence_embedding"].float().numpy(), dtype=np.float32)
+def _batches(lengths: Sequence[int], *, mixed: bool) -> Iterator[IntArray]:
+    """Places of texts that have tokens, the longest first, at most ``BATCH_TOKENS`` together; alike unless ``mixed``.
 
-
-def _hidden_in(output: Any) -> list[FloatArray]:  # noqa: ANN401  (tensors by name)
-    """For each row of a model's output float32 [its tokens, d], as the last layer has them."""
-    rows = zip(output["token_embeddings"].float().numpy(), output["attention_mask"].numpy() > 0, strict=True)
-    return [np.asarray(vectors[given], dtype=np.float32) for vectors, given in rows]
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[IntArray]:
-    """Places of texts that pad to the same width, at most ``BATCH_TOKENS`` tokens at a time; the widest first."""
-    widths = -(-np.asarray(lengths, dtype=np.int64) // STEP) * STEP
-    for width in np.unique(widths)[::-1]:
-        places = np.flatnonzero(widths == width)
-        size = max(1, BATCH_TOKENS // int(width))
-        for start in range(0, len(places), size):
-            yield places[start : start + size]
+    Tokenizers that put nothing around a text have none for an empty one.
+    """
+    counts = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    start, tokens = 0, 0
+    for place, length in enumerate(lengths[text] for text in order):
+        if place > start and (tokens + length > BATCH_TOKENS or not (mixed or length == lengths[order[start]])):
+            yield order[start:place]
+            start, tokens = place, 0
+        tokens += length
+    if len(order):
+        yield order[start:]
