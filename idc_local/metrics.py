@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import log2
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from idc_local.errors import InputError
-from idc_local.types import Span
+from idc_local.types import BoolArray, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +44,12 @@ class Retrieved:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(NamedTuple):
     """Character-level agreement of results and gold, each 0 to 1."""
 
     recall: float
     precision: float
     iou: float
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Characters of chunks."""
-
-    count: int
-    mean: float
-    p95: float
 
 
 def is_relevant(gold: Gold, chunk: Retrieved) -> bool:
@@ -72,20 +61,24 @@ def _holds(gold: Gold, chunk: Retrieved, span: Span) -> bool:
     return chunk.document_id == gold.document_id and chunk.start <= span.start and span.end <= chunk.end
 
 
-def first_rank(gold: Gold, ranking: Sequence[Retrieved]) -> int | None:
-    """Rank, from 1, of the first relevant result; None where there is none."""
-    return next((rank for rank, result in enumerate(ranking, 1) if is_relevant(gold, result)), None)
+def recall_at(hits: BoolArray, k: int) -> float:
+    """R@k: whether a relevant result is among the first k. hits: bool [results], True where one is relevant."""
+    return float(hits[:k].any())
 
 
-def reciprocal_rank(gold: Gold, ranking: Sequence[Retrieved]) -> float:
+def reciprocal_rank(hits: BoolArray) -> float:
     """1 / rank of the first relevant result, else 0. Its mean over questions is MRR."""
-    rank = first_rank(gold, ranking)
-    return 0.0 if rank is None else 1.0 / rank
+    return 1.0 / (int(hits.argmax()) + 1) if hits.any() else 0.0
 
 
-def recall_at(gold: Gold, ranking: Sequence[Retrieved], k: int) -> float:
-    """``any``: 1 if a relevant result is among the first k. ``all``: share of gold spans that those hold whole."""
-    return coverage(gold, ranking[:k])
+def ndcg_at(hits: BoolArray, relevant: int, k: int) -> float:
+    """NDCG with binary relevance (Järvelin and Kekäläinen, 2002).
+
+    relevant: number of relevant chunks in the whole index, which the ideal ranking has first.
+    """
+    discounts = 1.0 / np.log2(np.arange(2, k + 2))
+    gain = float(discounts[: hits.size] @ hits[:k])
+    return gain / float(discounts[:relevant].sum()) if gain else 0.0
 
 
 def coverage(gold: Gold, chunks: Sequence[Retrieved]) -> float:
@@ -94,67 +87,24 @@ def coverage(gold: Gold, chunks: Sequence[Retrieved]) -> float:
     return float(any(held)) if gold.mode == "any" else sum(held) / len(held)
 
 
-def ndcg_at(gold: Gold, ranking: Sequence[Retrieved], relevant: int, k: int = 10) -> float:
-    """NDCG with binary relevance (Järvelin and Kekäläinen, 2002).
+def characters_shown(gold: Gold, results: Iterable[Retrieved]) -> float:
+    """Share of the gold's characters that the union of the results covers.
 
-    Args:
-        gold: the answer.
-        ranking: distinct results, best first.
-        relevant: number of relevant chunks in the whole index, which the ideal ranking has first.
-        k: depth.
+    For ``any`` that of the alternative that is covered best. Repeated text covers a character once, and what several
+    results show together counts.
     """
-    gain = sum(1.0 / log2(rank + 1) for rank, result in enumerate(ranking[:k], 1) if is_relevant(gold, result))
-    ideal = sum(1.0 / log2(rank + 1) for rank in range(1, min(relevant, k) + 1))
-    return gain / ideal if ideal else 0.0
-
-
-def within_budget(ranking: Iterable[Retrieved], budget: int) -> list[Retrieved]:
-    """The ranked results' text, laid end to end in rank order and cut off after ``budget`` characters.
-
-    Every result consumes its full length, also where it repeats text of an earlier one; the last one may be cut.
-    """
-    kept: list[Retrieved] = []
-    for result in ranking:
-        if budget <= 0:
-            break
-        end = min(result.end, result.start + budget)
-        kept.append(Retrieved(result.document_id, result.start, end))
-        budget -= result.end - result.start
-    return kept
-
-
-def characters_at(gold: Gold, ranking: Iterable[Retrieved], budget: int) -> float:
-    """Share of the gold's characters that the union of the results within the budget covers.
-
-    For ``any`` that of the alternative that is covered best. Repeated text covers a character once.
-    """
-    shown = _union(_own(gold, within_budget(ranking, budget)))
+    shown = _union(_own(gold, results))
     return max(_common(shown, wanted) / _length(wanted) for wanted in _alternatives(gold))
 
 
-def answer_at(gold: Gold, ranking: Iterable[Retrieved], budget: int) -> bool:
-    """answer@B: whether every character of the gold (of one alternative, for ``any``) lies within the budget.
-
-    The answer may be pieced together from several results.
-
-    >>> ranking = [Retrieved("d", 0, 800), Retrieved("d", 700, 1500)]
-    >>> answer_at(Gold("d", (Span(790, 850),)), ranking, 950)
-    True
-    >>> answer_at(Gold("d", (Span(790, 851),)), ranking, 950)
-    False
-    """
-    return characters_at(gold, ranking, budget) == 1.0
-
-
-def overlap_at(gold: Gold, ranking: Sequence[Retrieved], k: int) -> Overlap:
-    """Recall, precision and IoU of the first k results (Smith and Troynikov, "Evaluating chunking", 2024).
+def overlap(gold: Gold, results: Sequence[Retrieved]) -> Overlap:
+    """Recall, precision and IoU of results (Smith and Troynikov, "Evaluating chunking", 2024).
 
     With common = characters of the gold in the union of the results: recall = common / gold, precision = common /
     total length of the results, IoU = common / (total length of the results + gold that none of them shows). Text
     that results repeat counts each time in those totals. As in the authors' code, a token is a character. For
     ``any`` the alternative with the best IoU counts.
     """
-    results = ranking[:k]
     shown = _union(_own(gold, results))
     total = sum(result.end - result.start for result in results)
     found = [Overlap(0.0, 0.0, 0.0)]
@@ -194,11 +144,3 @@ def _length(spans: Iterable[Span]) -> int:
 def _common(shown: Iterable[Span], wanted: Sequence[Span]) -> int:
     """Characters that two lists of disjoint spans share."""
     return sum(max(0, min(one.end, other.end) - max(one.start, other.start)) for one in shown for other in wanted)
-
-
-def sizes(chunks: Sequence[Retrieved]) -> Sizes:
-    """Number, mean and 95th percentile (linear between neighbours) of the chunks' characters."""
-    lengths = np.array([chunk.end - chunk.start for chunk in chunks], dtype=np.float64)
-    if not lengths.size:
-        return Sizes(0, 0.0, 0.0)
-    return Sizes(lengths.size, float(lengths.mean()), float(np.quantile(lengths, 0.95)))

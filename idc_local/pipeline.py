@@ -5,7 +5,7 @@ Layer 3, shared by ``index``, ``chunk`` and ``intents``: takes ports, never prin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Protocol, TypeVar
 
@@ -220,12 +220,3 @@ def sentence_texts(document: Document, sentences: Sentences, part: slice = slice
     """What is embedded of each sentence (of ``part`` of them): its text without white space at the ends."""
     bounds = zip(sentences.starts[part].tolist(), sentences.ends[part].tolist(), strict=True)
     return [document.text[start:end].strip() for start, end in bounds]
-
-
-def merged_seconds(*parts: Mapping[str, float]) -> dict[str, float]:
-    """Seconds by stage, summed over ``parts``."""
-    total: dict[str, float] = {}
-    for part in parts:
-        for stage, seconds in part.items():
-            total[stage] = total.get(stage, 0.0) + seconds
-    return total

@@ -5,7 +5,7 @@ Layer 1: nothing here does anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -157,11 +157,3 @@ class SourceFile:
     real: Path
     size: int
     mtime_ns: int
-
-
-class SourceWalker(Protocol):
-    """Finds files to read, in a fixed order."""
-
-    def __call__(self, roots: Sequence[Path]) -> Iterator[SourceFile]:
-        """Files below ``roots``, each once."""
-        ...

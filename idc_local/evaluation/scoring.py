@@ -8,7 +8,6 @@ Pure: no I/O, clock or randomness.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,7 +22,6 @@ BUDGETS = (1500, 3000, 6000)
 DEPTH = 5
 """Ranked chunks, and ranked best spans, that recall, precision and IoU are computed over."""
 NDCG_DEPTH = 10
-UNLIMITED = sys.maxsize
 
 METRICS = (
     "r@1",
@@ -136,13 +134,17 @@ def score_question(
     one of them is relevant, coverage is the share of spans that lie whole in a chunk, and ``answer@B`` needs them all.
     """
     offered = ranking.best[: ranking.likely]
-    spans = [(document, inks[document].span(start, end)) for document, start, end in offered]
+    spans = [metrics.Retrieved(str(document), *inks[document].span(start, end)) for document, start, end in offered]
+    hits = np.isin(ranking.rows, judgement.relevant)
     shares = _shares_within(ranking.rows, passages, gold, inks[gold.document])
     return [
-        *_by_rank(ranking.rows, judgement.relevant),
+        metrics.recall_at(hits, 1),
+        metrics.recall_at(hits, DEPTH),
+        metrics.reciprocal_rank(hits),
+        metrics.ndcg_at(hits, judgement.relevant.size, NDCG_DEPTH),
         judgement.coverage,
-        *_overlap(gold, passages.shown(ranking.rows[:DEPTH])),
-        *_overlap(gold, [metrics.Retrieved(str(document), *span) for document, span in spans]),
+        *metrics.overlap(gold.ink, passages.shown(ranking.rows[:DEPTH])),
+        *metrics.overlap(gold.ink, spans),
         *(float(share == 1.0) for share in shares),
         *shares,
     ]
@@ -156,24 +158,6 @@ def _is_relevant(gold: Gold, chunk: metrics.Retrieved) -> bool:
     return common > 0 and 2 * common >= min(chunk.end - chunk.start, window.end - window.start)
 
 
-def _by_rank(rows: IntArray, relevant: IntArray) -> tuple[float, float, float, float]:
-    """R@1, R@5, MRR and nDCG@10 with binary relevance; the ideal ranking has every relevant chunk first."""
-    hits = np.isin(rows, relevant)
-    places = np.flatnonzero(hits)
-    if not places.size:
-        return 0.0, 0.0, 0.0, 0.0
-    first = int(places[0])
-    gains = 1.0 / np.log2(np.arange(2, NDCG_DEPTH + 2))
-    ideal = gains[: relevant.size].sum()
-    gain = gains[places[places < NDCG_DEPTH]].sum()
-    return float(first < 1), float(first < DEPTH), 1.0 / (first + 1), float(gain / ideal)
-
-
-def _overlap(gold: Gold, results: Sequence[metrics.Retrieved]) -> tuple[float, float, float]:
-    found = metrics.overlap_at(gold.ink, results, DEPTH)
-    return found.recall, found.precision, found.iou
-
-
 def _shares_within(rows: IntArray, passages: Passages, gold: Gold, ink: Ink) -> list[float]:
     """Share of the gold that the ranked text shows, cut off after each of BUDGETS characters."""
     lengths = passages.ends[rows] - passages.starts[rows]
@@ -183,7 +167,7 @@ def _shares_within(rows: IntArray, passages: Passages, gold: Gold, ink: Ink) -> 
         passages.starts[rows[mine]].tolist(), passages.ends[rows[mine]].tolist(), before[mine].tolist(), strict=True
     )
     places = list(spans)
-    return [metrics.characters_at(gold.ink, _cut_off(places, gold, ink, budget), UNLIMITED) for budget in BUDGETS]
+    return [metrics.characters_shown(gold.ink, _cut_off(places, gold, ink, budget)) for budget in BUDGETS]
 
 
 def _cut_off(places: Sequence[tuple[int, int, int]], gold: Gold, ink: Ink, budget: int) -> list[metrics.Retrieved]:
