@@ -64,7 +64,11 @@ class IndexArguments:
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out what the pattern names. May be given several "
               "times.")  # fmt: skip
 @click.option("--hidden", is_flag=True, help="Also take files and folders whose names begin with a dot.")
-@click.option("--archives", is_flag=True, help="Also read what is in .zip and .tar archives.")
+@click.option(
+    "--archives",
+    is_flag=True,
+    help="Also read what is in .zip and .tar archives and in files packed as .gz, .bz2 or .xz.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done with each file, how long it takes and how much "
               "disk it needs.")  # fmt: skip
 @click.option("--max-minutes", type=Amount(), metavar="N", help="Time for the language model, "

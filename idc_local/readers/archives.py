@@ -1,4 +1,6 @@
-"""Takes apart .zip and .tar archives, in memory: nothing is ever written, and no member is opened unless it is wanted.
+"""Takes apart .zip and .tar archives and files packed alone, in memory.
+
+Nothing is ever written, and no member is opened unless it is wanted.
 
 Sizes are those that come out, whatever the archive says of itself. Names that lead out of the archive, links, devices,
 encrypted members and archives inside an archive are named and left out.
@@ -6,6 +8,8 @@ encrypted members and archives inside an archive are named and left out.
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import lzma
 import tarfile
@@ -20,7 +24,7 @@ from typing import BinaryIO, cast
 from idc_local.errors import InputError
 from idc_local.filters import SEPARATOR
 from idc_local.ports import Member
-from idc_local.readers.kinds import is_archive, is_wordless
+from idc_local.readers.kinds import PACKED, TARS, is_archive, is_wordless
 from idc_local.types import Skip
 
 MAX_MEMBERS = 10_000
@@ -30,6 +34,7 @@ _FREE = 1 << 20
 """Bytes that may come out of an archive whatever its ratio: tiny archives of repeated text are no bombs."""
 
 _PIECE = 1 << 20
+_OPENERS: dict[str, Callable[[BinaryIO], object]] = dict(zip(PACKED, (gzip.open, bz2.open, lzma.open), strict=True))
 _DAMAGE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, KeyError,
     NotImplementedError, RuntimeError, IndexError, OverflowError, UnicodeError,
@@ -71,7 +76,7 @@ def members_of(data: bytes, path: str, max_bytes: int) -> list[Member | Skip]:
     found: dict[str, Member | Skip] = {}
     budget = _Budget(len(data))
     try:
-        for count, entry in enumerate(_entries(data)):
+        for count, entry in enumerate(_entries(data, PurePosixPath(path).name)):
             if count >= MAX_MEMBERS:
                 found[SEPARATOR] = Skip(path, f"more than {MAX_MEMBERS} members: the rest is not read")
                 break
@@ -144,10 +149,18 @@ def _said(error: BaseException) -> str:
     return text[:200] or type(error).__name__
 
 
-def _entries(data: bytes) -> Iterator[_Entry]:
+def _entries(data: bytes, name: str) -> Iterator[_Entry]:
+    """name: of the archive, which is all that tells a packed file from a packed archive."""
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix in _OPENERS and not name.lower().endswith(TARS):
+        return iter([_Entry(name[: -len(suffix)], partial(_unpacked, suffix, data))])
     if data[:2] == b"PK" or zipfile.is_zipfile(io.BytesIO(data)):
         return _zip_entries(data)
     return _tar_entries(data)
+
+
+def _unpacked(suffix: str, data: bytes) -> BinaryIO:
+    return cast(BinaryIO, _OPENERS[suffix](io.BytesIO(data)))
 
 
 def _zip_entries(data: bytes) -> Iterator[_Entry]:

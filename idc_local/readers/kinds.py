@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+PACKED = (".gz", ".bz2", ".xz")
+"""Suffixes that a single file gets when it is packed alone."""
+ARCHIVES = (".zip", *TARS, *PACKED)
 
 _SUFFIXES = """
 png jpg jpeg jpe jfif gif bmp tif tiff webp ico icns heic heif avif psd ai xcf cr2 nef dng svgz eps

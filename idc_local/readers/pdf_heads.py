@@ -39,7 +39,6 @@ class Heads:
         larger = {size for size, count in sizes.items() if size > _LARGER * self.body and count > 2}
         self._ranks = {size: rank for rank, size in enumerate(sorted(larger, reverse=True), 1)}
         self._titles = _titles(outline)
-        self._deepest = max((mark for marks in self._titles.values() for _, mark in marks), default=0)
         self._levels = self._outline_levels(pages)
 
     def _outline_levels(self, pages: Sequence[Page]) -> dict[float, int]:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
+import random
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -50,6 +54,38 @@ def test_members_of_a_zip_come_by_name(method: int) -> None:
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
 def test_members_of_a_tar_come_by_name(mode: str) -> None:
     assert members_of(tarred(FILES, mode), "x", LIMIT) == READ
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_file_packed_alone_is_read_under_its_name_without_the_suffix(suffix: str) -> None:
+    pack = PACKERS[suffix]
+    for shown, name in (
+        ("logs/june.txt", "june.txt"),
+        ("Größe.MD", "Größe.MD"),
+        ("changelog.Debian", "changelog.Debian"),
+    ):
+        path = f"{shown}{suffix.upper()}"
+        assert members_of(pack(b"first"), path, LIMIT) == [Member(f"{path}!/{name}", b"first")]
+    for name, reason in (("a.zip", "an archive inside an archive"), ("a.png", "unsupported type .png")):
+        path = name + suffix
+        assert members_of(pack(b"x"), path, LIMIT) == [Skip(f"{path}!/{name}", reason)]
+    # Packed again, as several writers append to a log: all that was written.
+    assert members_of(pack(b"one ") + pack(b"two"), f"a.log{suffix}", LIMIT) == [
+        Member(f"a.log{suffix}!/a.log", b"one two")
+    ]
+    [large] = members_of(pack(random.Random(3).randbytes(2000)), f"a.txt{suffix}", 1999)
+    assert large == Skip(f"a.txt{suffix}!/a.txt", "too large: more than the limit of 1999 bytes")
+    [bomb] = members_of(pack(bytes(8 * LIMIT)), f"a.txt{suffix}", 9 * LIMIT)
+    assert bomb == Skip(f"a.txt{suffix}!/a.txt", "more comes out of the archive than 200 times its size: not read")
+    [broken] = members_of(pack(b"first" * 99)[:-9], f"a.txt{suffix}", LIMIT)
+    assert isinstance(broken, Skip)
+    assert broken.reason.startswith("damaged in the archive: ")
+    [other] = members_of(b"plain text", f"a.txt{suffix}", LIMIT)
+    assert isinstance(other, Skip)
+    assert other.reason.startswith("damaged in the archive: ")
 
 
 def test_of_members_of_one_name_the_last_counts() -> None:

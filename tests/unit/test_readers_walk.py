@@ -41,11 +41,11 @@ def test_a_folder_gives_its_files_by_name(tmp_path: Path) -> None:
 
 
 def test_types_without_words_are_named_in_a_folder_and_tried_when_asked_for(tmp_path: Path) -> None:
-    make(tmp_path, "a.txt", "b.xyz", "c.PNG", "d.gz", "e.idcx")
+    make(tmp_path, "a.txt", "b.xyz", "c.PNG", "d.zst", "e.idcx")
     assert files([tmp_path]) == ["a.txt", "b.xyz"]
     assert skips([tmp_path]) == [
         ("c.PNG", "unsupported type .png"),
-        ("d.gz", "unsupported type .gz"),
+        ("d.zst", "unsupported type .zst"),
         ("e.idcx", "unsupported type .idcx"),
     ]
     assert files([tmp_path / "c.PNG"]) == ["c.PNG"]
