@@ -20,6 +20,10 @@ from idc_local.terms import lexical_terms
 from idc_local.tokencodes import encode_tokens, token_cosines
 from idc_local.types import BoolArray, FloatArray, IntArray
 
+_TOGETHER = 128
+"""Tokens of a question that are compared together: no question has more, but a whole page that somebody asks for
+does, and would take memory for its product with all tokens of the passages, and threads that wait for each other."""
+
 
 @dataclass(frozen=True, slots=True)
 class WordValues:
@@ -96,10 +100,17 @@ def late_interactions(question: FloatArray, weights: FloatArray, *parts: Codes) 
     Zaharia 2020 (equation 3), which is the plain sum. question: float32 [q, d], unit rows; weights: float32 [q].
     """
     nearest = np.full((len(question), len(parts[0][1]) - 1), -np.inf, dtype=np.float32)
-    for codes, offsets in parts:
-        filled = np.flatnonzero(offsets[1:] > offsets[:-1])
-        if filled.size and question.size:
-            own = np.maximum.reduceat(token_cosines(question, codes), offsets[:-1][filled], axis=1)
-            nearest[:, filled] = np.maximum(nearest[:, filled], own)
+    for first in range(0, len(question), _TOGETHER):
+        own = slice(first, first + _TOGETHER)
+        _take_nearest(nearest[own], question[own], parts)
     found = weights @ nearest / weights.sum() if question.size else np.full(nearest.shape[1], np.nan)
     return np.where(np.isfinite(found), found, np.nan).astype(np.float32)
+
+
+def _take_nearest(nearest: FloatArray, question: FloatArray, parts: Sequence[Codes]) -> None:
+    """Puts the largest cosine of each token with each passage into ``nearest``, float32 [q, c]."""
+    for codes, offsets in parts:
+        filled = np.flatnonzero(offsets[1:] > offsets[:-1])
+        if filled.size:
+            own = np.maximum.reduceat(token_cosines(question, codes), offsets[:-1][filled], axis=1)
+            nearest[:, filled] = np.maximum(nearest[:, filled], own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Sequence
 
 import numpy as np
@@ -62,6 +63,26 @@ def test_interactions_from_codes_equal_brute_force(seed: int) -> None:
             assert found[passage] == pytest.approx(expected, abs=1e-5)
         else:
             assert np.isnan(found[passage])
+
+
+def test_a_page_as_a_question_equals_brute_force_in_little_memory() -> None:
+    rng = np.random.default_rng(3)
+    asked, held, width = 2001, 3000, 8
+    question = rng.standard_normal((asked, width)).astype(np.float32)
+    weights = rng.uniform(1, 5, size=asked).astype(np.float32)
+    vectors = rng.standard_normal((held, width)).astype(np.float32)
+    codes, offsets = encode_tokens(vectors), np.array([0, 10, 10, 2000, held])
+    tracemalloc.start()
+    try:
+        found = late_interactions(question, weights, (codes, offsets))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    cosines = question @ np.where(vectors > 0, 1, -1).T * math.sqrt(math.pi / 2 / width)
+    for passage, (start, end) in enumerate([(0, 10), (10, 10), (10, 2000), (2000, held)]):
+        expected = weights @ cosines[:, start:end].max(axis=1) / weights.sum() if end > start else np.nan
+        assert found[passage] == pytest.approx(expected, abs=1e-4, nan_ok=True)
+    assert peak < asked * held, "a byte for each product of two tokens would be as much"
 
 
 def test_a_question_without_tokens_interacts_with_nothing() -> None:
