@@ -126,6 +126,11 @@ def _one_passes(path: str, media_type: str, wanted: Filter) -> bool:
     )
 
 
+def shown(name: str) -> str:
+    r"""``name`` fit for any output, as an index calls it: bytes of it that are not UTF-8 are written ``\xNN``."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def named(records: Iterable[SourceRecord], path: str, place: str) -> list[SourceRecord]:
     """The sources that ``path`` names: a file, or all of a folder or archive.
 
@@ -135,15 +140,16 @@ def named(records: Iterable[SourceRecord], path: str, place: str) -> list[Source
     Raises:
         NothingFound: there are none.
     """
-    every = list(records)
-    found = [record for record in every if lies_in(record.path, path)] or [
+    every, name, place = list(records), shown(path), shown(place)
+    roots = {record.root: shown(record.root) for record in every if record.root}
+    found = [record for record in every if lies_in(record.path, name)] or [
         record
         for record in every
-        if record.root and lies_in(place, record.root)
-        if place == record.root or lies_in(f"{record.root.rstrip('/')}/{record.path}", place)
+        if record.root and lies_in(place, roots[record.root])
+        if place == roots[record.root] or lies_in(f"{roots[record.root].rstrip('/')}/{record.path}", place)
     ]
     if not found:
-        raise NothingFound(f"{path} is not in the index", hint="idc-local status -v lists what is")
+        raise NothingFound(f"{name} is not in the index", hint="idc-local status -v lists what is")
     return found
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from idc_local.errors import InputError, quote
+from idc_local.filters import shown
 from idc_local.ports import STDIN, DocumentReader, SourceFile
 from idc_local.readers import MAX_BYTES
 from idc_local.readers.archives import is_inside
@@ -177,7 +178,7 @@ def read_one(source: Path, reader: DocumentReader) -> Document:
         raise InputError(f"{source} is a folder", hint=f"idc-local index {quote(source)}") from error
     except OSError as error:
         raise InputError(f"{source} cannot be read: {error.strerror}", hint="check the path") from error
-    return reader.read(data, str(source))
+    return reader.read(data, shown(str(source)))
 
 
 def read_stdin(max_bytes: int) -> bytes:

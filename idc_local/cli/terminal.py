@@ -46,9 +46,14 @@ def detect_screen(stream: TextIO, environ: Mapping[str, str]) -> Screen:
 
 @lru_cache(maxsize=8192)
 def shown(char: str) -> str:
-    """``char`` as it may be printed: control and direction characters and lone surrogates become escapes."""
+    """``char`` as it may be printed: control and direction characters and lone surrogates become escapes.
+
+    A byte of a file's name that is not UTF-8 stands as in the index.
+    """
     if char == "\t":
         return "    "
+    if "\udc80" <= char <= "\udcff":
+        return f"\\x{ord(char) - 0xDC00:02x}"
     if char in _DIRECTION or unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp"):
         return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
     return char

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
+from idc_local.filters import shown
 from idc_local.ports import SourceFile
 from idc_local.readers import MAX_BYTES
 from idc_local.readers.choosing import Choice, Globs, choice_at
@@ -70,11 +71,6 @@ def walk(roots: Sequence[Path], options: WalkOptions | None = None) -> Iterator[
         }
     for entries in named.values():
         yield from entries
-
-
-def shown(name: str) -> str:
-    r"""``name`` fit for any output: bytes of it that are not UTF-8 are written ``\xNN``."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _folder(root: Path) -> str:

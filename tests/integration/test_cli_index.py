@@ -6,7 +6,9 @@ import csv
 import hashlib
 import io
 import json
+import os
 import shutil
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -242,6 +244,30 @@ def test_remove_and_forget_know_files_by_their_place(
     forgotten = indexed("forget", str(home / "docs" / "rent.txt"), "--index", "../.idc")
     assert (forgotten.exit_code, "fail" in forgotten.stdout) == (0, False)
     assert indexed("remove", ".", "--index", "../.idc").stdout == "2 removed\n"
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its names are UTF-8")
+def test_files_whose_names_are_no_text_go_by_name_and_by_place(indexed: Call, home: Path) -> None:
+    folder = home / os.fsdecode(b"caf\xe9")
+    (folder / os.fsdecode(b"s\xff")).mkdir(parents=True)
+    for name in (b"a\xe9.txt", b"b\xe9.txt", b"c\xe9.txt", b"s\xff/d.txt", b"s\xff/e.txt"):
+        (folder / os.fsdecode(name)).write_text(f"The pantry holds {name.hex()} jars.\n")
+    assert indexed("index", str(folder)).exit_code == 0
+    for path in (folder / os.fsdecode(b"a\xe9.txt"), os.fsdecode(b"b\xe9.txt"), "c\\xe9.txt"):
+        assert indexed("remove", str(path)).stdout == "1 removed\n"
+    assert indexed("forget", str(folder / os.fsdecode(b"s\xff/d.txt"))).exit_code == 0
+    assert indexed("remove", str(folder)).stdout == "1 removed\n"
+    gone = indexed("remove", str(folder))
+    assert gone.exit_code == 1
+    assert gone.stderr.startswith(f"error: {home}/caf\\xe9 is not in the index."), "as the index spells names"
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its names are UTF-8")
+def test_a_file_whose_name_is_no_text_is_cut_under_the_name_that_an_index_gives_it(call: Call, home: Path) -> None:
+    file = home / os.fsdecode(b"caf\xe9.txt")
+    file.write_text("Jars.\n")
+    cut = json.loads(call("chunk", file.name, "--strategy", "fixed", "--format", "json").stdout)
+    assert cut["document"]["path"] == "caf\\xe9.txt"
 
 
 def test_damage_is_found(indexed: Call, home: Path) -> None:
