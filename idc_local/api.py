@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from idc_local.config import load_settings
+from idc_local.config import load_settings, path_of
 from idc_local.errors import UsageError
 from idc_local.indexing import IndexOptions
 from idc_local.netguard import seal_environment
@@ -21,9 +21,10 @@ StrPath = str | os.PathLike[str]
 
 def _path(value: StrPath) -> Path:
     """A path; an empty one is refused, for it would mean the current folder although an unset variable was meant."""
-    if not os.fspath(value):
+    name = os.fspath(value)
+    if not name:
         raise UsageError("the path is empty", hint='name a file or folder, "." for the current one')
-    return Path(value)
+    return path_of(name)
 
 
 class Index:

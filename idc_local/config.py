@@ -16,6 +16,7 @@ from typing import Any
 import platformdirs
 
 from idc_local.errors import ConfigError
+from idc_local.ports import STDIN
 
 APP = "idc-local"
 FORMATS = ("text", "json", "jsonl", "csv", "md")
@@ -58,6 +59,12 @@ class Settings:
 
 Parser = Callable[[Any, Path], Any]
 """Turns a raw value, and the folder that relative paths stand in, into a setting; ValueError says what is wanted."""
+
+
+def path_of(name: str) -> Path:
+    """The path that somebody names; absolute for a file called ``-`` that is named as one (``./-``)."""
+    path = Path(name)
+    return path.absolute() if str(path) == STDIN != name else path
 
 
 def _path(value: object, base: Path) -> Path:

@@ -151,7 +151,9 @@ def _join(prefix: Path, path: str) -> str:
 
 
 def _taken(entry: Found, known: Mapping[str, SourceRecord], found: Mapping[str, Found]) -> bool:
-    """True where another file already has the entry's name."""
+    """True where another file already has the entry's name, as standard input has that of a file ``-``."""
+    if entry.file.path == STDIN:
+        return True
     record, other = known.get(entry.file.path), found.get(entry.file.path)
     real = os.path.join(entry.root, entry.file.path)
     if other is not None and os.path.join(other.root, other.file.path) != real:

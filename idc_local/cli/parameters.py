@@ -8,11 +8,15 @@ from typing import Any
 
 import click
 
-from idc_local.config import INTENT_SOURCES, OBJECTIVES, STRATEGIES
+from idc_local.config import INTENT_SOURCES, OBJECTIVES, STRATEGIES, path_of
+from idc_local.ports import STDIN
 
 
 class PathName(click.Path):
-    """A path; an empty one is refused, for it would mean the current folder although an unset variable was meant."""
+    """A path; an empty one is refused, for it would mean the current folder although an unset variable was meant.
+
+    ``./-`` is a file, and ``-`` standard input.
+    """
 
     def __init__(self, *, path_type: type[Any] = Path, **rules: bool) -> None:
         super().__init__(path_type=path_type, **rules)
@@ -21,6 +25,8 @@ class PathName(click.Path):
         """The path."""
         if value == "":
             self.fail("the path is empty", param, ctx)
+        if isinstance(value, str) and str(Path(value)) == STDIN:
+            value = str(path_of(value))
         return super().convert(value, param, ctx)
 
 

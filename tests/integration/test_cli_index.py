@@ -270,6 +270,26 @@ def test_a_file_whose_name_is_no_text_is_cut_under_the_name_that_an_index_gives_
     assert cut["document"]["path"] == "caf\\xe9.txt"
 
 
+def test_a_file_called_like_standard_input_is_another(call: Call, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "docs" / "-").write_text("Pelicans keep fish in the pouch.\n")
+    assert call("index", "docs").stdout.startswith("5 new, ")
+    assert call("index", "-", stdin="Geese fly in a V.\n").stdout.startswith("1 new, 0 updated, ")
+    assert call("index", "docs").stdout.startswith("0 new, 0 updated, 5 unchanged, 0 removed, ")
+    found = {
+        hit["path"]: hit["text"].strip()
+        for hit in hits(call("search", "pelicans geese", "-k", "9", "--format", "json"))
+    }
+    assert (found["-"], found["docs/-"]) == ("Geese fly in a V.", "Pelicans keep fish in the pouch.")
+    monkeypatch.chdir(home / "docs")
+    cut = json.loads(call("chunk", "./-", "--strategy", "fixed", "--format", "json", stdin="Nobody asked.\n").stdout)
+    assert cut["chunks"][0]["text"].strip() == "Pelicans keep fish in the pouch."
+    index = ("--index", "../.idc")
+    assert call("index", "./-", *index, stdin="Nobody asked.\n").stdout.startswith("0 new, 0 updated, 1 unchanged")
+    assert call("remove", "./-", *index).stdout == "1 removed\n"
+    assert call("remove", "-", *index).stdout == "1 removed\n"
+    assert call("remove", "-", *index).exit_code == 1
+
+
 def test_damage_is_found(indexed: Call, home: Path) -> None:
     victim = max(
         (file for file in (home / ".idc" / "generations").rglob("*") if file.is_file()), key=lambda f: f.stat().st_size
