@@ -20,11 +20,15 @@ StrPath = str | os.PathLike[str]
 
 
 def _path(value: StrPath) -> Path:
+    return path_of(_name(value))
+
+
+def _name(value: StrPath) -> str:
     """A path; an empty one is refused, for it would mean the current folder although an unset variable was meant."""
     name = os.fspath(value)
     if not name:
         raise UsageError("the path is empty", hint='name a file or folder, "." for the current one')
-    return path_of(name)
+    return name
 
 
 class Index:
@@ -50,7 +54,7 @@ class Index:
 
     def remove(self, path: StrPath) -> int:
         """Takes a file, or all files below a folder, out of the index; returns how many."""
-        removed = self._runtime.remove(os.fspath(path))
+        removed = self._runtime.remove(_name(path))
         self.close()
         return removed
 

@@ -58,6 +58,7 @@ def test_an_empty_path_is_not_the_current_folder(tmp_path: Path, monkeypatch: py
         lambda: idc_local.Index(""),
         lambda: idc_local.Index("idx", models=""),
         lambda: idc_local.Index("idx").add(""),
+        lambda: idc_local.Index("idx").remove(""),
         lambda: idc_local.Chunker(models=""),
     ):
         with pytest.raises(UsageError, match="the path is empty"):
