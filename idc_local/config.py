@@ -16,7 +16,7 @@ from typing import Any
 import platformdirs
 
 from idc_local.errors import ConfigError
-from idc_local.ports import STDIN
+from idc_local.filters import STDIN
 
 APP = "idc-local"
 FORMATS = ("text", "json", "jsonl", "csv", "md")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SEPARATOR = "!/"
 """Between the path of an archive and the name of a member."""
+STDIN = "-"
+"""Path of what comes through standard input."""
 
 _TOKEN = re.compile(r'\s*(?P<minus>-?)(?:(?P<field>[A-Za-z]+):)?(?:"(?P<quoted>[^"]*)"|(?P<bare>[^\s"]+))')
 _CLOSE = 'close the quotation mark: "a phrase"'

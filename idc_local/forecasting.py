@@ -13,11 +13,12 @@ from itertools import accumulate
 from pathlib import Path
 
 from idc_local.errors import InputError
+from idc_local.filters import STDIN
 from idc_local.indexed import IndexedDocument
 from idc_local.indexing import IndexOptions
 from idc_local.intents import question_budget
 from idc_local.pipeline import Pipeline, PipelinePorts
-from idc_local.ports import STDIN, DocumentReader, TextGenerator
+from idc_local.ports import DocumentReader, TextGenerator
 from idc_local.readers.archives import is_inside
 from idc_local.readers.direct import DirectReader
 from idc_local.readers.kinds import is_archive

@@ -13,9 +13,10 @@ from pathlib import Path, PurePosixPath
 from idc_local.budget import TimeBudget
 from idc_local.config import INTENT_SOURCES, OBJECTIVES, STRATEGIES
 from idc_local.errors import InputError, UsageError
+from idc_local.filters import STDIN
 from idc_local.fingerprint import sha256_hex
 from idc_local.pipeline import ChunkingOptions, Pipeline, PipelinePorts
-from idc_local.ports import STDIN, DocumentReader, SourceFile
+from idc_local.ports import DocumentReader, SourceFile
 from idc_local.readers.archives import is_inside
 from idc_local.readers.direct import DirectReader
 from idc_local.readers.kinds import is_archive

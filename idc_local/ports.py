@@ -145,10 +145,6 @@ class DocumentReader(Protocol):
         ...
 
 
-STDIN = "-"
-"""Path of what comes through standard input."""
-
-
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """A file found below the roots: its name as shown, its place, and what tells whether it changed."""

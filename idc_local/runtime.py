@@ -22,10 +22,10 @@ from idc_local.catalogue import EMBEDDER, GENERATOR, Catalogue, ModelFiles
 from idc_local.config import Settings
 from idc_local.embedding import CachedEmbedder, check_embedder, naming_the_index, writer_fingerprint
 from idc_local.errors import NothingFound, StoreError
-from idc_local.filters import named
+from idc_local.filters import STDIN, named
 from idc_local.machine import available_threads
 from idc_local.memory import MemoryCache, Silent
-from idc_local.ports import STDIN, Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
+from idc_local.ports import Embedder, GenerationRequest, Progress, TextGenerator, TokenCounter
 from idc_local.ranking import RankingWeights
 from idc_local.searching import LazyQueries, QueryModel, Searcher
 from idc_local.store import Snapshot

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from idc_local.errors import InputError, quote
-from idc_local.filters import shown
-from idc_local.ports import STDIN, DocumentReader, SourceFile
+from idc_local.filters import STDIN, shown
+from idc_local.ports import DocumentReader, SourceFile
 from idc_local.readers import MAX_BYTES
 from idc_local.readers.archives import is_inside
 from idc_local.readers.isolation import IsolatedReader

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from idc_local.errors import InputError
-from idc_local.filters import SEPARATOR
-from idc_local.ports import STDIN, Member
+from idc_local.filters import SEPARATOR, STDIN
+from idc_local.ports import Member
 from idc_local.readers import MAX_BYTES
 from idc_local.readers.archives import members_of
 from idc_local.readers.kinds import is_archive

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from idc_local.config import INTENT_SOURCES, OBJECTIVES, STRATEGIES, path_of
-from idc_local.ports import STDIN
+from idc_local.filters import STDIN
 
 
 class PathName(click.Path):

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from idc_local.errors import StoreCorrupt
+from idc_local.filters import STDIN
 from idc_local.fingerprint import digest
-from idc_local.ports import STDIN
 from idc_local.store import caches, records
 from idc_local.store.blocks import BlockFolder
 from idc_local.store.codec import Json
