@@ -164,6 +164,7 @@ class Runtime:
 
         Raises:
             InputError: a root does not exist.
+            UsageError: the index would lie among other files.
             ModelError: a model that is needed is missing or damaged.
             StoreError: the index is locked, damaged, or of another embedder.
         """
@@ -172,6 +173,7 @@ class Runtime:
         from idc_local.sources import check_roots, read_stdin
 
         check_roots(roots)
+        store.check_place(self.settings.index, roots)
         data = read_stdin(options.walk.max_bytes) if any(str(root) == STDIN for root in roots) else None
         embedder = self.embedder_files()
         with (
@@ -186,6 +188,7 @@ class Runtime:
         from idc_local.forecasting import forecast
         from idc_local.readers.isolation import IsolatedReader
 
+        store.check_place(self.settings.index, roots)
         try:
             with Snapshot.open(self.settings.index) as snapshot:
                 known = snapshot.sources()

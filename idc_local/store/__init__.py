@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from idc_local.store.archive import export_index, import_index
     from idc_local.store.checking import verify
+    from idc_local.store.layout import check_place
     from idc_local.store.snapshot import Snapshot
     from idc_local.store.upkeep import compact, forget, repair
     from idc_local.store.writer import Writer
 
-__all__ = ["Snapshot", "Writer", "compact", "export_index", "forget", "import_index", "repair", "verify"]
+__all__ = ["Snapshot", "Writer", "check_place", "compact", "export_index", "forget", "import_index", "repair", "verify"]
 
 _HOMES = {
     "Snapshot": "snapshot",
     "Writer": "writer",
+    "check_place": "layout",
     "compact": "upkeep",
     "export_index": "archive",
     "forget": "upkeep",

@@ -16,13 +16,13 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch, quote
+from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch, UsageError, quote
 from idc_local.fingerprint import canonical_json, parse_json, sha256_hex
 
 FORMAT = 4
@@ -44,6 +44,9 @@ REMAKE = "idc-local index PATH --rebuild"
 
 DOCUMENTS = "documents.npy"
 """In each generation; readers lock it while they read."""
+
+SETTINGS = "config.toml"
+"""An index's own settings, which may be there before it."""
 
 DOOMED = ".removing-"
 """Prefix of a generation that is being removed: no reader can find it any more."""
@@ -168,6 +171,29 @@ def sha256_file(path: Path) -> str:
 def has_index(folder: Path) -> bool:
     """True where ``folder`` holds an index, published or not."""
     return (folder / MANIFEST).is_file() or (folder / DATABASE).is_file()
+
+
+def check_place(folder: Path, roots: Iterable[Path]) -> None:
+    """Refuses an index that would lie among other files: a folder that holds one is left out by every later run.
+
+    Raises:
+        UsageError: ``folder`` is one of the ``roots``, or holds no index but other files than its settings.
+    """
+    choose = "keep the index in a folder of its own, with --index DIR"
+    place = os.path.realpath(folder)
+    if any(os.path.realpath(root) == place for root in roots):
+        raise UsageError(f"{folder} is to be indexed, and cannot hold the index itself", hint=choose)
+    with os_errors(folder):
+        if has_index(folder) or not folder.is_dir():
+            return
+        others = sorted(entry.name for entry in folder.iterdir() if not _is_own(entry.name))
+    if others:
+        raise UsageError(f"{folder} holds other files, such as {others[0]}, and no index", hint=choose)
+
+
+def _is_own(name: str) -> bool:
+    """True for what a new index may find: its settings, what an interrupted run has left, and hidden files."""
+    return name in (LOCK, GENERATIONS, SETTINGS) or name.startswith((".", DATABASE))
 
 
 def missing_index(folder: Path) -> StoreError:

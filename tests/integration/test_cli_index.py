@@ -290,6 +290,30 @@ def test_a_file_called_like_standard_input_is_another(call: Call, home: Path, mo
     assert call("remove", "-", *index).exit_code == 1
 
 
+@pytest.mark.parametrize("more", [(), ("--dry-run",), ("--rebuild",)])
+def test_an_index_is_not_made_among_other_files(call: Call, home: Path, more: tuple[str, ...]) -> None:
+    before = sorted(home.rglob("*"))
+    (home / "same").symlink_to("docs")
+    for roots, index in ((("docs",), "docs"), (("docs",), "same"), ((".",), "docs"), (("docs/pump.md",), ".")):
+        refused = call("index", *roots, "--index", index, *more)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert refused.stderr.startswith(f"error: {index} "), refused.stderr
+        assert "--index DIR" in refused.stderr
+    assert sorted(home.rglob("*")) == [*before, home / "same"]
+
+
+def test_an_index_is_made_where_its_settings_are_and_hidden_files(call: Call, home: Path) -> None:
+    own = home / "own.idc"
+    own.mkdir()
+    (own / "config.toml").write_text('strategy = "fixed"\n')
+    (own / ".gitignore").write_text("*\n")
+    (own / "lock").touch()
+    assert call("index", "docs", "--index", "own.idc").exit_code == 0
+    (own / "notes.txt").write_text("What was there with an index stays no matter.\n")
+    assert call("index", "docs", "--index", "own.idc").stdout.startswith("0 new, 0 updated, 4 unchanged")
+    assert call("index", "own.idc", "--index", "own.idc").exit_code == 2
+
+
 def test_damage_is_found(indexed: Call, home: Path) -> None:
     victim = max(
         (file for file in (home / ".idc" / "generations").rglob("*") if file.is_file()), key=lambda f: f.stat().st_size
