@@ -203,6 +203,8 @@ def read_file(file: SourceFile, max_bytes: int) -> tuple[bytes, SourceFile]:
     for _ in range(ATTEMPTS):
         try:
             found = _read_still(file, max_bytes)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise InputError(f"{file.path}: has vanished during the run", hint="run index again") from error
         except OSError as error:
             raise InputError(f"{file.path}: cannot be read: {error.strerror}", hint="check its permissions") from error
         if found is not None:

@@ -163,6 +163,14 @@ def test_a_file_that_becomes_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         read_file(SourceFile("a.txt", tmp_path / "a.txt", 3, 0), 100)
 
 
+def test_a_file_that_vanishes_during_the_run_is_called_that(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "a.txt", tmp_path / "file" / "a.txt"):
+        with pytest.raises(InputError, match=r"^a\.txt: has vanished during the run") as caught:
+            read_file(SourceFile("a.txt", place, 3, 0), 100)
+        assert caught.value.hint == "run index again"
+
+
 def test_a_file_of_a_gigabyte_is_named_and_not_read(docs: Path, kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("huge.txt", "huge.pdf"):
         (docs / name).touch()
