@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from idc_local.errors import IdcError, InputError, StoreCorrupt, StoreError, StoreLocked
+from idc_local.filters import STDIN
 from idc_local.fingerprint import parse_json
 from idc_local.store import caches
 from idc_local.store.layout import (
@@ -92,6 +93,8 @@ def _writing(file: Path) -> Iterator[None]:
 
     A place that cannot be written is an argument that cannot be used, unlike a disk that fails.
     """
+    if str(file) == STDIN:
+        raise InputError("an export goes to a file, not to standard output", hint="idc-local export backup.idcx")
     try:
         str(file).encode()
         _check_replaceable(file)

@@ -184,6 +184,15 @@ def test_a_file_that_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
     assert (caught.value.message, caught.value.hint) == (f"{file} cannot be read: File name too long", "check the path")
 
 
+def test_standard_output_is_no_file_to_export_to(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="not to standard output"):
+        export_index(folder, Path("-"))
+    assert not Path("-").exists()
+    export_index(folder, tmp_path / "-")
+    assert Path("-").exists(), "a file may be called so"
+
+
 def test_any_name_in_utf_8_can_be_exported_to_and_imported_into(folder: Path, tmp_path: Path) -> None:
     for name in ("a**", "[x", "100%", "naïve"):
         export_index(folder, tmp_path / name)
