@@ -10,7 +10,7 @@ from idc_local.errors import NothingFound
 from idc_local.line_ends import LINE_END
 
 if TYPE_CHECKING:
-    from idc_local.types import Hit
+    from idc_local.types import AnswerSpan, Hit
 
 LONG_LINE = 200
 """Characters that are shown at most of each line around a passage: some documents are one line."""
@@ -70,8 +70,18 @@ def _cut(hit: Hit, room: int | None) -> Excerpt:
     text = chunk.text[start:end]
     within = replace(chunk, start=chunk.start + start, end=chunk.start + end, text=text)
     answer_end = min(span.end, within.end)
-    answer = replace(span, end=answer_end, text=span.text[: answer_end - span.start])
+    own = span.text[: answer_end - span.start]
+    answer = replace(span, end=answer_end, text=own, line_end=_last_line(span, own))
     return Excerpt(replace(hit, chunk=within, span=answer), truncated=True)
+
+
+def _last_line(span: AnswerSpan, text: str) -> int | None:
+    """Line of the source on which ``text`` ends, with which the answer begins; the answer's own if none can be told."""
+    if span.line_start is None or span.line_end is None:
+        return span.line_end
+    if len(LINE_END.findall(span.text)) != span.line_end - span.line_start:
+        return span.line_end
+    return span.line_start + len(LINE_END.findall(text.rstrip()))
 
 
 def _to_words(text: str, start: int, end: int, first: int, last: int) -> tuple[int, int]:

@@ -68,6 +68,24 @@ def test_an_answer_longer_than_the_budget_is_cut_at_its_end() -> None:
 
 
 @pytest.mark.parametrize(
+    ("budget", "line_end"), [(2, 7), (3, 7), (4, 7), (6, 8), (7, 8), (9, 8), (10, 9), (13, 9), (99, 9)]
+)
+def test_the_lines_of_a_cut_answer_are_those_that_are_left_of_it(budget: int, line_end: int) -> None:
+    found = hit("one\r\ntwo\nthree", 0, 14, (0, 14))
+    found = replace(found, span=replace(found.span, line_start=7, line_end=9))
+    (entry,) = excerpts([found], no_text, lines=0, budget=budget)
+    assert (entry.hit.span.line_start, entry.hit.span.line_end) == (7, line_end)
+
+
+def test_lines_of_a_cut_answer_that_cannot_be_counted_stay() -> None:
+    found = hit("one\ntwo", 0, 7, (0, 7))
+    for lines in ((3, 3), (3, 9), (None, None)):
+        known = replace(found, span=replace(found.span, line_start=lines[0], line_end=lines[1]))
+        (entry,) = excerpts([known], no_text, lines=0, budget=2)
+        assert (entry.hit.span.line_start, entry.hit.span.line_end) == lines
+
+
+@pytest.mark.parametrize(
     ("lines", "before", "after"), [(1, "line 2", "line 5"), (9, "line 1\nline 2", "line 5\nline 6")]
 )
 def test_lines_around(lines: int, before: str, after: str) -> None:
