@@ -31,7 +31,7 @@ from idc_local.types import (
     Sentences,
 )
 
-PIPELINE_VERSION = 7
+PIPELINE_VERSION = 8
 """Raised whenever the same text and settings would give other sentences, intents, chunks or terms than before."""
 
 INTENT_MODES = ("model", "heuristic", "off")

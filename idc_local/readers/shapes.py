@@ -14,6 +14,7 @@ from typing import NamedTuple
 from idc_local.readers.titles import (
     DOTS,
     ITEM,
+    MAX_TITLE,
     MIN_BODY,
     NUMBERED_TITLE,
     SENTENCE_END,
@@ -23,8 +24,10 @@ from idc_local.readers.titles import (
     is_capitals,
     is_han_numbered,
     is_numbered,
+    is_worded,
     marked,
 )
+from idc_local.readers.wraps import ENDS, MAX_WRAP, MIN_WRAP, Line, has_columns, joined, runs_on, sure_width
 
 _VISIBLE_LINE = re.compile(r"\S(?:[^\r\n\f]*\S)?")
 _RULE = re.compile(r"([=\-~^*])\1{2,}")
@@ -33,10 +36,6 @@ _FINAL = re.compile(r"[.!?。！？…][\"'”’»)\]」』]*\Z")
 _SIGNATURE = re.compile(r"_{3,}|\.{8,}")
 """A line to sign on: what stands above it is place and date, or a name."""
 
-_ENDS = frozenset('.!?:;。！？：；…"”’»)')
-
-MIN_WRAP, MAX_WRAP = 20, 130
-"""Shortest and longest width, in characters, at which a text may be hard-wrapped."""
 MAX_SHORT = 100
 """Longest line of a run of short lines: verses, an address, fields."""
 MAX_ITEM = 400
@@ -44,20 +43,9 @@ MAX_ITEM = 400
 _DEEPEST = 200
 _HUNG, _MAX_HUNG = 3, 40
 """Columns that a text stands deeper than its heading, and the longest such heading."""
+_MAX_HEAD_WORDS = 8
 _MAX_HEADING = 90
 _MAX_FIRST = 150
-
-
-class Line(NamedTuple):
-    """A line without the white space around it."""
-
-    start: int
-    end: int
-
-    @property
-    def size(self) -> int:
-        """Characters."""
-        return self.end - self.start
 
 
 class Group(NamedTuple):
@@ -83,21 +71,26 @@ class Group(NamedTuple):
         return self.lines[-1].end
 
 
+class Widths(NamedTuple):
+    """Characters at which lines are wrapped: most of a text, and those that surely are; 0 for none."""
+
+    most: int
+    sure: int
+
+
 def groups_of(text: str) -> list[Group]:
     """What blank lines and form feeds part, then what the shapes of the lines part."""
     groups = list(_parted(text))
-    width = wrap_width(groups)
-    return [part for group in groups for part in _split(text, group, width)]
+    widths = Widths(wrap_width(groups), sure_width(text, [group.lines for group in groups]))
+    return [part for group in groups for part in _split(text, group, widths)]
 
 
 def _parted(text: str) -> Iterator[Group]:
     lines: list[Line] = []
     for found in _VISIBLE_LINE.finditer(text):
-        if lines:
-            gap = text[lines[-1].end : found.start()]
-            if gap != "\n" and (gap.count("\n") > 1 or (gap.count("\r") > 1 and "\n" not in gap) or "\f" in gap):
-                yield Group(tuple(lines))
-                lines = []
+        if lines and _is_gap(text[lines[-1].end : found.start()]):
+            yield Group(tuple(lines))
+            lines = []
         lines.append(Line(found.start(), found.end()))
     if lines:
         yield Group(tuple(lines))
@@ -118,7 +111,7 @@ def wrap_width(groups: Sequence[Group]) -> int:
     return width if full >= 0.5 * len(lengths) else 0
 
 
-def _split(text: str, group: Group, width: int) -> Iterator[Group]:
+def _split(text: str, group: Group, widths: Widths) -> Iterator[Group]:
     """The paragraphs and list items of what blank lines part."""
     lines = group.lines
     title = _ruled(text, lines)
@@ -132,20 +125,72 @@ def _split(text: str, group: Group, width: int) -> Iterator[Group]:
         yield Group(lines, item=_is_item(text, lines[0]))
     elif not lines:
         return
-    elif _is_wrapped(text, lines, width):
-        yield from _wrapped_parts(text, lines, width)
+    elif _is_table(text, lines):
+        listed = _is_listed(lines)
+        yield from (Group(row, tight=True, item=listed or _is_item(text, row[0])) for row in _rows(text, lines))
+    elif _is_wrapped(text, lines, widths.most):
+        yield from _wrapped_parts(text, lines, widths.most)
     else:
-        listed = len(lines) >= 3 and max(line.size for line in lines) <= MAX_SHORT
-        for line in lines:
-            yield Group((line,), tight=True, item=listed or _is_item(text, line))
+        yield from _line_parts(text, lines, widths.sure)
+
+
+def _is_listed(lines: Sequence[Line]) -> bool:
+    """True for a run of short lines."""
+    return len(lines) >= 3 and max(line.size for line in lines) <= MAX_SHORT
+
+
+def _is_table(text: str, lines: Sequence[Line]) -> bool:
+    """True where most lines have columns: no wrapped text, whatever their length."""
+    return sum(1 for line in lines if has_columns(text, line)) > 0.5 * len(lines)
+
+
+def _rows(text: str, lines: Sequence[Line]) -> Iterator[tuple[Line, ...]]:
+    """The rows of a table, each with the lines below that only a cell goes on in: deeper ones without columns."""
+    edge = min(_column(text, line) for line in lines)
+    row: list[Line] = []
+    for line in lines:
+        if row and (has_columns(text, line) or _column(text, line) < edge + _HUNG):
+            yield tuple(row)
+            row = []
+        row.append(line)
+    yield tuple(row)
+
+
+def _line_parts(text: str, lines: tuple[Line, ...], width: int) -> Iterator[Group]:
+    """Lines that are mostly paragraphs or items of their own, and what is wrapped among them."""
+    listed = _is_listed(lines)
+    count = len(lines)
+    if _heads(text, lines, width):
+        yield Group(lines[:1], tight=True)
+        lines = lines[1:]
+    for part in joined(text, lines, _wrapped_items(text, lines), width):
+        item = _is_item(text, part[0]) or (listed and len(part) == 1)
+        yield Group(part, tight=len(part) < count, item=item)
+
+
+def _heads(text: str, lines: Sequence[Line], width: int) -> bool:
+    """True where the first line has the number or word of a section, and the next is neither like it nor its end."""
+    title, below = (text[line.start : line.end] for line in lines[:2])
+    if lines[0].size > MAX_TITLE or SENTENCE_END.search(title) or below[0].islower():
+        return False
+    if not (is_numbered(title) or is_worded(title)) or len(title.split()) > _MAX_HEAD_WORDS:
+        return False
+    kind = _item_kind(text, lines[0])
+    alike = any(_item_kind(text, line) == kind for line in lines[1:]) if kind else False
+    return not alike and not runs_on(text, lines[0], lines[1], width, within=False)
 
 
 def _ruled(text: str, lines: Sequence[Line]) -> int:
-    """Lines of a title with a rule under it, or over and under it; 0 where the lines do not begin with one."""
+    """Lines of a title with a rule under it, or over and under it; 0 where the lines do not begin with one.
+
+    Columns over a rule and over more columns are the head of a table.
+    """
     rules = [_RULE.fullmatch(text, line.start, line.end) is not None for line in lines[:3]]
     if rules == [True, False, True]:
         return 3
-    return 2 if rules[:2] == [False, True] else 0
+    if rules[:2] != [False, True] or (len(lines) > 2 and all(has_columns(text, lines[n]) for n in (0, 2))):
+        return 0
+    return 2
 
 
 def _is_hung(text: str, lines: Sequence[Line]) -> bool:
@@ -176,7 +221,7 @@ def _is_wrapped(text: str, lines: Sequence[Line], width: int) -> bool:
     goes_on = sum(
         1
         for before, after in pairwise(lines)
-        if text[after.start].islower() and text[before.end - 1] not in _ENDS and before.size >= MIN_WRAP
+        if text[after.start].islower() and text[before.end - 1] not in ENDS and before.size >= MIN_WRAP
     )
     return goes_on >= 0.5 * inner
 
@@ -199,7 +244,7 @@ def _wrapped_parts(text: str, lines: Sequence[Line], width: int) -> Iterator[Gro
 def _wrapped_items(text: str, lines: Sequence[Line]) -> list[bool]:
     """Which wrapped lines begin a list item: not a number or dash that a wrap has put first by chance."""
     kinds = [_item_kind(text, line) for line in lines]
-    ended = [True, *(text[line.end - 1] in _ENDS for line in lines[:-1])]
+    ended = [True, *(text[line.end - 1] in ENDS for line in lines[:-1])]
     return [kind is not None and (end or kind == kinds[0]) for kind, end in zip(kinds, ended, strict=True)]
 
 
@@ -241,7 +286,7 @@ def _heading_of(text: str, groups: list[Group], index: int, airy: bool) -> tuple
         title = title.removesuffix(".")
     if title[0].islower() or SENTENCE_END.search(title) or DOTS.search(title) or not any(map(str.isalpha, title)):
         return None
-    follower = _follower(text, groups, index)
+    follower = _follower(text, groups, index) or _lines_below(text, groups, index, title)
     if follower is None or (index > 0 and follower[0].islower()) or _SIGNATURE.match(follower):
         return None
     if is_numbered(title):
@@ -268,3 +313,24 @@ def _follower(text: str, groups: Sequence[Group], index: int) -> str | None:
         if len(body) >= MIN_BODY or len(group.lines) > 1 or _FINAL.search(body) or index == 0:
             return body
     return None
+
+
+def _lines_below(text: str, groups: Sequence[Group], index: int, title: str) -> str | None:
+    """Two short lines without a gap below a title with a gap above it that number, word or capitals tell."""
+    below = groups[index + 1 : index + 3]
+    if len(below) < 2 or (index and _together(text, *groups[index - 1 : index + 1])) or not _together(text, *below):
+        return None
+    sure = is_numbered(title) or is_worded(title) or is_capitals(title)
+    return text[below[0].start : below[1].end] if sure else None
+
+
+def _together(text: str, before: Group, after: Group) -> bool:
+    """True where no blank line and no form feed parts two groups."""
+    return not _is_gap(text[before.end : after.start])
+
+
+def _is_gap(between: str) -> bool:
+    """True for white space with a blank line or a form feed."""
+    if between == "\n":
+        return False
+    return between.count("\n") > 1 or (between.count("\r") > 1 and "\n" not in between) or "\f" in between

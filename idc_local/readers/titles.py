@@ -38,7 +38,7 @@ _EQUALS = re.compile(r"((?:=[ \t]?){1,6})[ \t]*([^=\s](?:[^=]*[^=\s])?)[ \t]*((?
 _HASHES = re.compile(r"(#{1,6})[ \t]+(\S.*?)[ \t#]*")
 _CASELESS = re.compile(r"[\u0590-\u08ff\u0900-\u0e7f\u3040-\u9fff\uac00-\ud7af]")
 
-_MAX_TITLE = 60
+MAX_TITLE = 60
 _MAX_HAN_TITLE = 30
 _MAX_TITLE_WORDS = 9
 MIN_BODY = 80
@@ -86,7 +86,7 @@ def _number_of(title: str) -> tuple[bool, int] | None:
 
 def by_shape(title: str, follower: str, first: bool, tight: bool) -> tuple[int, str] | None:
     """A heading that its words or its letters tell; ``first``: at the top of a text, ``tight``: no blank line below."""
-    if _is_worded(title) and len(title) <= _MAX_TITLE:
+    if is_worded(title) and len(title) <= MAX_TITLE:
         return 2, title
     if SPEAKER.match(title + " ") or ITEM.match(title):
         return None
@@ -97,7 +97,7 @@ def by_shape(title: str, follower: str, first: bool, tight: bool) -> tuple[int, 
     return None
 
 
-def _is_worded(title: str) -> bool:
+def is_worded(title: str) -> bool:
     """True for a title that begins with the word and number of a chapter, in one of many languages."""
     return (_WORDED.match(title) or _CHAPTER.match(title)) is not None
 
@@ -116,7 +116,7 @@ def _is_wordy(title: str) -> bool:
 def _is_title(title: str, follower: str, first: bool) -> bool:
     """True for a short line that begins like a title; the first line of a text may be longer, over anything."""
     words = title.split()
-    long = len(title) > _MAX_TITLE or len(words) > _MAX_TITLE_WORDS or len(follower) < MIN_BODY
+    long = len(title) > MAX_TITLE or len(words) > _MAX_TITLE_WORDS or len(follower) < MIN_BODY
     if (long and not first) or ": " in title or not _is_wordy(title):
         return False
     if _CASELESS.match(title):

@@ -305,3 +305,142 @@ def test_turns_of_a_chat_are_parted_whatever_stands_before_the_name() -> None:
         text = "\n".join([*turns, "and it was wet,", *turns])
         assert [words for _, words in shape(text)][-1] == turns[-1], turns
         assert sum(words.startswith(turns[0]) for _, words in shape(text)) == 2, turns
+
+
+LETTER = (
+    "Dr. Alan Frost\n"
+    "Northgate Hospital\n"
+    "Dear Dr Frost,\n"
+    "Thank you for seeing Mrs Grant about the pain in her hands. Since then she has taken\n"
+    "methotrexate once a week, and her blood counts have stayed within the normal range.\n"
+    "The stiffness in the morning lasts about twenty minutes.\n"
+    "Kind regards,\n"
+    "Dr Helen Marsh\n"
+)
+
+
+def test_a_wrapped_paragraph_among_short_lines_is_one_paragraph() -> None:
+    lines = LETTER.splitlines()
+    assert shape(LETTER) == [
+        *[("list_item", line) for line in lines[:3]],
+        ("paragraph", "\n".join(lines[3:6])),
+        *[("list_item", line) for line in lines[6:]],
+    ]
+
+
+def test_a_line_without_room_for_the_next_word_goes_on_in_capitals_too() -> None:
+    full = "The deposit is returned within ten working days after the Return"
+    text = (
+        f"Deposit\n{full}\nDate, less damage.\nInterest\n"
+        "Interest accrues daily at the rate that is set by the Bank of\nEngland.\nNotices\nIn writing.\nBy post.\n"
+    )
+    assert [part for _, part in shape(text)] == [
+        "Deposit",
+        f"{full}\nDate, less damage.",
+        "Interest",
+        "Interest accrues daily at the rate that is set by the Bank of\nEngland.",
+        "Notices",
+        "In writing.",
+        "By post.",
+    ]
+
+
+def test_a_line_with_room_for_the_next_word_was_ended_on_purpose() -> None:
+    text = (
+        "Payment falls due within fourteen days of the date of each of the\ninvoices.\n"
+        "Owner of the equipment and of all its spare parts\nHollins Plant\nHirer\nMarwood Farm\nGuarantor\nNone\n"
+    )
+    parts = [part for _, part in shape(text)]
+    assert parts[0] == "Payment falls due within fourteen days of the date of each of the\ninvoices."
+    assert parts[1:] == [
+        "Owner of the equipment and of all its spare parts",
+        "Hollins Plant",
+        "Hirer",
+        "Marwood Farm",
+        "Guarantor",
+        "None",
+    ]
+
+
+def test_lines_are_not_joined_where_lines_are_paragraphs() -> None:
+    title = "Figure 1 Similarity levels for comparisons of genes from two of the"
+    text = f"{title}\nRelated genomes\nBelow\nAbove\n"
+    assert shape(text)[0] == ("paragraph", f"{title}\nRelated genomes")
+    assert shape(f"{text}\n{PROSE}\n")[0] == ("list_item", title)
+
+
+def test_clauses_and_speakers_begin_a_part_though_the_line_before_is_full() -> None:
+    long = "The hirer keeps it under cover at night and asks before he moves the"
+    text = f"{long}\nexcavator\n{long}\n1.2 Oil is checked\n{long}\nOwner: agreed\nYes\nNo\n"
+    assert [part for _, part in shape(text)] == [
+        f"{long}\nexcavator",
+        long,
+        "1.2 Oil is checked",
+        long,
+        "Owner: agreed",
+        "Yes",
+        "No",
+    ]
+
+
+AGREEMENT = (
+    "1. Definitions\n"
+    '1.1 "Equipment" means the items in Schedule A.\n'
+    '1.2 "Owner" means the Society.\n'
+    "\n"
+    "2. Care of the Equipment\n"
+    "2.1 The Hirer shall\n"
+    "(a) keep it dry;\n"
+    "\n"
+    "Schedule A: Equipment\n"
+    "Item 1: Water\n"
+    "Item 2: Fuel\n"
+)
+
+
+def test_numbered_titles_right_above_their_clauses_are_headings() -> None:
+    assert headings(AGREEMENT) == [
+        (2, "1. Definitions"),
+        (2, "2. Care of the Equipment"),
+        (2, "Schedule A: Equipment"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Milk\n2. Bread\n3. Eggs\n",
+        "1. Milk\nfull fat\n2. Bread\nsliced\n",
+        "1. Heat the oven.\nUse the fan.\nWait.\n",
+        "1. The pump that the owner of the house has built\nby himself stands in the cellar.\n",
+    ],
+)
+def test_the_first_of_a_list_is_no_heading(text: str) -> None:
+    assert headings(f"{PROSE}\n\n{text}") == []
+
+
+def test_a_sure_title_may_stand_over_short_lines() -> None:
+    text = "PLUM CAKE\n\n* 500 g plums\n* 3 eggs\n\nLANGUAGES\n\nItalian\n\nPlums and cakes\n\n* one\n* two\n"
+    assert headings(f"{PROSE}\n\n{text}") == [(2, "PLUM CAKE")]
+
+
+def test_a_table_is_its_rows_and_its_head_no_heading() -> None:
+    text = (
+        "Qty   Description              Amount\n"
+        "-------------------------------------\n"
+        "  6   LED panel, 36 W          252.00\n"
+        "  9   Labour, hours, with      432.00\n"
+        "      travel\n"
+        "      TOTAL                    684.00\n"
+    )
+    assert headings(text) == []
+    assert [part.split() for _, part in shape(text)][2:] == [
+        ["6", "LED", "panel,", "36", "W", "252.00"],
+        ["9", "Labour,", "hours,", "with", "432.00", "travel"],
+        ["TOTAL", "684.00"],
+    ]
+
+
+def test_a_title_of_two_columns_may_be_ruled() -> None:
+    title = "TX-400 PRINTER          QUICK GUIDE\n==================================="
+    assert headings(f"{title}\n{PROSE}\n") == [(1, "TX-400 PRINTER QUICK GUIDE")]
