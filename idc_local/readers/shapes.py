@@ -22,6 +22,7 @@ from idc_local.readers.titles import (
     by_number,
     by_shape,
     is_capitals,
+    is_counted,
     is_han_numbered,
     is_numbered,
     is_worded,
@@ -173,7 +174,7 @@ def _heads(text: str, lines: Sequence[Line], width: int) -> bool:
     title, below = (text[line.start : line.end] for line in lines[:2])
     if lines[0].size > MAX_TITLE or SENTENCE_END.search(title) or below[0].islower():
         return False
-    if not (is_numbered(title) or is_worded(title)) or len(title.split()) > _MAX_HEAD_WORDS:
+    if not (is_counted(title) or is_worded(title)) or len(title.split()) > _MAX_HEAD_WORDS:
         return False
     kind = _item_kind(text, lines[0])
     alike = any(_item_kind(text, line) == kind for line in lines[1:]) if kind else False
@@ -320,7 +321,7 @@ def _lines_below(text: str, groups: Sequence[Group], index: int, title: str) -> 
     below = groups[index + 1 : index + 3]
     if len(below) < 2 or (index and _together(text, *groups[index - 1 : index + 1])) or not _together(text, *below):
         return None
-    sure = is_numbered(title) or is_worded(title) or is_capitals(title)
+    sure = is_counted(title) or is_worded(title) or is_capitals(title)
     return text[below[0].start : below[1].end] if sure else None
 
 

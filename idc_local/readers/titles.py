@@ -22,6 +22,8 @@ SPEAKER = re.compile(
 DOTS = re.compile(r"\.{4}|(?:\. ){4}|\t\d+\Z")
 SENTENCE_END = re.compile(r"[.!?。！？…:;,，；：、][\"'”’»)\]」』]*\Z")
 _NUMBER = re.compile(r"(?:(?:Article|ARTICLE|Section|SECTION|Chapter|CHAPTER|§)[ \t]+)?(\d+(?:\.\d+)*|[IVXLC]+(?=\.))")
+_BARE = re.compile(r"\d+[ \t]")
+_DAY = re.compile(r"\d{1,2}\.?[ \t]+(?:[^\W\d]+\.?,?[ \t]+){1,3}\d{4}")
 _NUMBERED = re.compile(_NUMBER.pattern + r"[.):]?[ \t]+(?=[^\W\d_])")
 _HAN = "[一二三四五六七八九十]{1,3}"
 _HAN_NUMBERED = re.compile(rf"(?:({_HAN})[、．]|[（(]{_HAN}[）)])\s?(?=[^\W\d_])")
@@ -60,6 +62,11 @@ def is_numbered(title: str) -> bool:
         return True
     found = _NUMBERED.match(title)
     return found is not None and (title[found.end()].isupper() or _CASELESS.match(title[found.end()]) is not None)
+
+
+def is_counted(title: str) -> bool:
+    """True for a section's number that no house and no day of a month has: ``3.``, ``3.2``, ``§ 3``; no date."""
+    return is_numbered(title) and not _BARE.match(title) and not _DAY.fullmatch(title)
 
 
 def is_han_numbered(title: str) -> bool:

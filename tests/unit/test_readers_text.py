@@ -419,6 +419,13 @@ def test_the_first_of_a_list_is_no_heading(text: str) -> None:
     assert headings(f"{PROSE}\n\n{text}") == []
 
 
+@pytest.mark.parametrize("line", ["3 June 2024", "3. Juni 2024", "3. de junio de 2024", "12 Quarry Lane"])
+def test_dates_and_houses_head_no_short_lines(line: str) -> None:
+    address = "Peak Valley Water\nCustomer Service\nDerby\n"
+    assert headings(f"{PROSE}\n\n{line}\n\n{address}") == []
+    assert headings(f"{PROSE}\n\n{line}\n{address}") == []
+
+
 def test_a_sure_title_may_stand_over_short_lines() -> None:
     text = "PLUM CAKE\n\n* 500 g plums\n* 3 eggs\n\nLANGUAGES\n\nItalian\n\nPlums and cakes\n\n* one\n* two\n"
     assert headings(f"{PROSE}\n\n{text}") == [(2, "PLUM CAKE")]
