@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from idc_local.language import detect_language
 from idc_local.ports import Tokens
 from idc_local.ranking import idf
-from idc_local.terms import common_terms, lexical_terms
+from idc_local.terms import lexical_terms
 from idc_local.tokencodes import encode_tokens, token_cosines
 from idc_local.types import BoolArray, FloatArray, IntArray
 
@@ -39,7 +40,7 @@ class WordValues:
     def weights(self, question: Tokens, text: str) -> FloatArray:
         """float32 [tokens]: 1 + the highest idf of a term of the token's word, 1 for function words."""
         languages = self._languages(text)
-        terms = {word: common_terms(word, languages or ("",)) for word in question.words}
+        terms = {word: _common_terms(word, languages) for word in question.words}
         every = list(dict.fromkeys(term for own in terms.values() for term in own))
         unknown = idf(self.chunks, np.zeros(1, dtype=np.int64))[0]
         values = {term: float(value or unknown) for term, value in zip(every, self.known(every), strict=True)}
@@ -53,6 +54,13 @@ class WordValues:
             if found in self.languages:
                 return (found,)
         return tuple(self.languages)
+
+
+@lru_cache(maxsize=20_000)
+def _common_terms(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
+    """Terms of a word in all of these languages; none where it is a function word in one of them."""
+    found = [_terms_of(word, language) for language in languages or ("",)]
+    return tuple(dict.fromkeys(chain.from_iterable(found))) if all(found) else ()
 
 
 def _with_meaning(words: Sequence[str], language: str) -> BoolArray:

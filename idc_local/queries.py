@@ -7,7 +7,7 @@ clause with enough content asks; what came before counts less. Layer 1, pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from idc_local.abbreviations import goes_on
 from idc_local.language import detect_language
-from idc_local.terms import common_terms, normalise, query_terms
+from idc_local.terms import normalise, query_terms
 from idc_local.types import FloatArray
 
 MOST_CHARS = 8000
@@ -40,13 +40,12 @@ class ParsedQuery:
     """A query ready to be asked: ``texts`` are the whole query and, where it has a scene, its asking clauses.
 
     terms: weight of each distinct lexical term, in order of its first place. words: the terms of each word of letters
-    alone, which may be misspelt. function: those that are function words in one of the languages.
+    alone, which may be misspelt.
     """
 
     texts: tuple[str, ...]
     terms: Mapping[str, float]
     words: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    function: Set[str] = frozenset()
 
     @property
     def asking(self) -> str:
@@ -70,8 +69,7 @@ def parse_query(text: str, languages: Sequence[str]) -> ParsedQuery:
     scene = query_terms(" ".join(clauses[:first]), languages)
     weights = dict.fromkeys(scene, SCENE_TERM) | dict.fromkeys(asking, 1.0)
     own = {word: query_terms(word, languages) for word in plain_words(text)}
-    function = frozenset(word for word in own if not common_terms(word, tuple(languages) or ("en",)))
-    return ParsedQuery((text, *(clauses[first:] if first else ())), weights, own, function)
+    return ParsedQuery((text, *(clauses[first:] if first else ())), weights, own)
 
 
 def plain_words(text: str) -> list[str]:

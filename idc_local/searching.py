@@ -155,7 +155,7 @@ class Searcher:
     def _parsed(self, text: str) -> tuple[ParsedQuery, Righted]:
         """A query's clauses, and its terms as the index knows them."""
         parsed = parse_query(text, self._languages)
-        return parsed, put_right(parsed.terms, parsed.words, self._snapshot, parsed.function)
+        return parsed, put_right(parsed.terms, parsed.words, self._snapshot)
 
     def _as_written(self, term: str, near: str) -> str:
         """A word of a passage that has ``term``, best one that is ``near``; the term where there is none by itself."""

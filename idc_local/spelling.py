@@ -7,7 +7,7 @@ as the pairs that begin with them, for a text has them in pairs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
@@ -82,16 +82,10 @@ class Righted:
     unknown: float
 
 
-def put_right(
-    terms: Mapping[str, float],
-    words: Mapping[str, Sequence[str]],
-    vocabulary: Vocabulary,
-    function: Set[str] = frozenset(),
-) -> Righted:
+def put_right(terms: Mapping[str, float], words: Mapping[str, Sequence[str]], vocabulary: Vocabulary) -> Righted:
     """``terms`` with their weights and, for each word of which none is known, the nearest known one.
 
-    words: the terms of each word of the query. function: those of them that are not misspelt, although an index of
-    several languages knows none of their terms. Of several as near, those that have its letters, one more or one less
+    words: the terms of each word of the query. Of several as near, those that have its letters, one more or one less
     come before those with a wrong one, and then that which most passages hold. Terms that are all single characters
     are looked for in pairs as well, and none of them is unknown then.
     """
@@ -106,7 +100,7 @@ def put_right(
         near = [
             (_is_other_letter(stem, term), -held, term)
             for stem in own
-            if word not in function and can_be_misspelt(stem) and len(right) < MOST_WORDS
+            if can_be_misspelt(stem) and len(right) < MOST_WORDS
             for term, held in vocabulary.near(stem).items()
         ]
         if near:

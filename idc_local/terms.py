@@ -16,7 +16,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
 from zlib import crc32
 
 import numpy as np
@@ -260,17 +259,6 @@ def query_terms(text: str, languages: Sequence[str]) -> list[str]:
     for language in dict.fromkeys(languages) or ["en"]:
         terms.update(dict.fromkeys(lexical_terms(text, language)))
     return list(terms)
-
-
-@lru_cache(maxsize=20_000)
-def common_terms(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
-    """Distinct terms of a word in all of these languages; none where it is a function word in one of them.
-
-    >>> common_terms("pumps", ("de", "en")), common_terms("would", ("de", "en"))
-    (('pumps', 'pump'), ())
-    """
-    found = [lexical_terms(word, language) for language in languages]
-    return tuple(dict.fromkeys(chain.from_iterable(found))) if all(found) else ()
 
 
 def is_lone(term: str) -> bool:

@@ -183,7 +183,6 @@ def _ask(
         whole=embedder.encode_queries([question.text for question in dataset.questions]),
         terms=tuple(query.terms for query in parsed),
         words=tuple(query.words for query in parsed),
-        function=tuple(query.function for query in parsed),
         scope=question_documents if dataset.scope == "document" else np.full_like(question_documents, -1),
         pieces=_cosines(vectors, [document.vectors for document in documents]),
         intents=_cosines(vectors, [document.predicted.vectors for document in documents]),

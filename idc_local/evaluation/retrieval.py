@@ -7,7 +7,7 @@ the searcher does, so that the ``default`` retriever gives what ``search`` gives
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -80,20 +80,19 @@ def build_retriever(name: str, default: RankingWeights) -> Retriever:
 class Asked:
     """The q questions of a set, ready to be asked.
 
-    vectors: float32 [q, d], unit rows, of the parsed questions; whole: the same of the questions as they stand. terms:
-    the lexical terms of each with their weights; words: those of its words that may be misspelt; function: which of
-    these are function words. scope: int64 [q], the document that a question is asked of, -1 for the whole set. pieces:
-    float32 [q, p], cosines with all sentences of the set. intents: float32 [q, m], cosines with all intents of the set.
-    foreign: whether each is in a language that the embedder was not made for. asking: the clauses of each that ask;
-    tokens: those of them. codes: uint8 [t, b], the tokens of all sentences (``tokencodes``); code_offsets: int64 [p +
-    1], where those of each begin. languages: those of the set.
+    vectors: float32 [q, d], unit rows, of the parsed questions; whole: the same of the questions as they stand.
+    terms: the lexical terms of each with their weights; words: those of its words that may be misspelt. scope: int64
+    [q], the document that a question is asked of, -1 for the whole set. pieces: float32 [q, p], cosines with all
+    sentences of the set. intents: float32 [q, m], cosines with all intents of the set. foreign: whether each is in a
+    language that the embedder was not made for. asking: the clauses of each that ask; tokens: those of them. codes:
+    uint8 [t, b], the tokens of all sentences (``tokencodes``); code_offsets: int64 [p + 1], where those of each begin.
+    languages: those of the set.
     """
 
     vectors: FloatArray
     whole: FloatArray
     terms: tuple[Mapping[str, float], ...]
     words: tuple[Mapping[str, Sequence[str]], ...]
-    function: tuple[Set[str], ...]
     scope: IntArray
     pieces: FloatArray
     intents: FloatArray
@@ -156,10 +155,7 @@ def score_all(asked: Asked, index: ChunkIndex, weights: RankingWeights) -> Score
     ranks = np.empty(len(index.chunks), dtype=np.int64)
     ranks[sorted(range(len(index.chunks)), key=lambda row: index.chunks[row].id)] = np.arange(len(index.chunks))
     known = KnownTerms(Counter(chain.from_iterable(map(set, index.terms))), len(index.chunks))
-    righted = [
-        put_right(own, words, known, function)
-        for own, words, function in zip(asked.terms, asked.words, asked.function, strict=True)
-    ]
+    righted = [put_right(own, words, known) for own, words in zip(asked.terms, asked.words, strict=True)]
     terms = [one.terms for one in righted]
     unknown = np.array([one.unknown for one in righted], dtype=np.float32) * idf(
         len(index.chunks), np.zeros(1, np.int64)

@@ -86,7 +86,6 @@ def asked(vector: FloatArray, terms: list[str], pieces: FloatArray, scope: int =
         whole=vector,
         terms=(dict.fromkeys(terms, 1.0),),
         words=({},),
-        function=(frozenset(),),
         scope=np.array([scope], dtype=np.int64),
         pieces=(vector @ pieces.T),
         intents=np.zeros((1, 0), dtype=np.float32),

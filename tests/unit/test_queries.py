@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idc_local.queries import is_foreign, merged_vector, parse_query, query_vector, split_clauses
-from idc_local.spelling import KnownTerms, put_right
 from idc_local.terms import query_terms
 from idc_local.types import FloatArray
 
@@ -128,13 +127,6 @@ def test_a_query_is_foreign_in_a_language_of_the_index_that_the_embedder_does_no
     text: str, languages: list[str], known: list[str], foreign: bool
 ) -> None:
     assert is_foreign(text, languages, known) == foreign
-
-
-def test_function_words_of_one_language_are_not_misspelt_in_an_index_of_several() -> None:
-    parsed = parse_query("Would there be a sallary? Warum nicht?", ["de", "en", "zh"])
-    assert parsed.function == {"would", "there", "be", "a", "warum", "nicht"}
-    known = KnownTerms({"wound": 3, "three": 2, "warm": 1, "salari": 1}, 9)
-    assert put_right(parsed.terms, parsed.words, known, parsed.function).right == {"sallary": "salari"}
 
 
 def test_words_that_may_be_misspelt_are_words_by_themselves() -> None:
