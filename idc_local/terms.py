@@ -261,6 +261,15 @@ def query_terms(text: str, languages: Sequence[str]) -> list[str]:
     return list(terms)
 
 
+def is_function_word(word: str, languages: Sequence[str]) -> bool:
+    """True for a normalised word that only asks or joins in one of the languages, though others may have it as a word.
+
+    >>> is_function_word("there", ["pl", "en"]), is_function_word("three", ["pl", "en"])
+    (True, False)
+    """
+    return any(word in _STOP_WORDS.get(language, ()) for language in languages or ["en"])
+
+
 def is_lone(term: str) -> bool:
     """True for one character of a script without spaces: a text has it in bigrams, and never as a term by itself."""
     return _LONE.fullmatch(term) is not None

@@ -113,6 +113,15 @@ def test_a_search_finds_what_a_misspelt_word_meant(tmp_path: Path) -> None:
         assert searcher.misspelt("Sallary for the pump?") == {"sallary": "salary"}
 
 
+def test_a_search_looks_for_no_function_word_of_the_index_as_another(tmp_path: Path) -> None:
+    polish = "Pompa stoi w piwnicy i nie jest to nowa pompa, ale się nie psuje."
+    kit = indexed(tmp_path, {"a.txt": "The sauna has three rooms and it is on the first floor.", "b.txt": polish})
+    with Snapshot.open(kit.index) as snapshot:
+        assert sorted(set(snapshot.languages)) == ["en", "pl"]
+        searcher = Searcher(snapshot, HashEmbedder(), RankingWeights())
+        assert searcher.misspelt("Is there a suana?") == {"suana": "sauna"}
+
+
 def test_the_known_word_is_told_as_a_passage_has_it(tmp_path: Path) -> None:
     text = "# Warranties\n\nWARRANTY of Müllers' pump-house 7: each warranty lasts a year. It begins in Zürich."
     kit = indexed(tmp_path, {"a.md": text})
