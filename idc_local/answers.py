@@ -1,8 +1,9 @@
 """The answer inside a passage: the run of sentences that speaks most to the question, never without its point.
 
-A heading, a table's header, a question, or a sentence that ends with a colon only announces what follows. A run that
-would end with one goes on to what is announced, past the addresses and the greeting of a mail; with nothing behind it,
-such as a question quoted at the end of a reply, it is no answer where another sentence is. Layer 1, pure.
+A heading, a table's caption or header, a line over a list, a question, or a sentence that ends with a colon only
+announces what follows. A run that would end with one goes on to what is announced, past the addresses and the greeting
+of a mail; with nothing behind it, such as a question quoted at the end of a reply, it is no answer where another
+sentence is. Layer 1, pure.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ LOOSE_LINES = frozenset({"application/json", "application/x-ndjson", "text/x-tex
 """Types of documents in which several lines of the text may come from one line of the source, or none in between."""
 
 _ANNOUNCES = re.compile(r"[:?\uff1a\uff1f\u061f][\s*_`\"'”’»)\]]*\Z")
+
+_TITLE = re.compile(r"\s*[^\W\d_][^\n]{,58}[^\W_]\s*")
+"""A short line without a mark at its end."""
 
 _GREETING = re.compile(r"\s*[^\W\d][^\n]{,58}[,\uff0c\u060c]\s*")
 
@@ -116,7 +120,13 @@ def _announces(place: int, texts: list[str], gaps: IntArray) -> bool:
     """True where a sentence is nothing without the next one: a block of code that is in parts announces nothing."""
     if gaps[place + 1] & GLUE:
         return bool(gaps[place] & ~GLUE >= Structure.PARAGRAPH)
-    return _ANNOUNCES.search(texts[place]) is not None
+    return _ANNOUNCES.search(texts[place]) is not None or _heads_list(place, texts, gaps)
+
+
+def _heads_list(place: int, texts: list[str], gaps: IntArray) -> bool:
+    """True for a short line of its own over a list of two items or more."""
+    items = place + 2 < len(texts) and gaps[place + 1] == Structure.PARAGRAPH and gaps[place + 2] == Structure.ITEM
+    return bool(items and gaps[place] & ~GLUE >= Structure.PARAGRAPH) and _TITLE.fullmatch(texts[place]) is not None
 
 
 def _opens(place: int, texts: list[str], gaps: IntArray) -> bool:

@@ -34,7 +34,10 @@ _WRAPPED = {
     "application/mbox": None,
 }
 """What breaks a line on purpose where the lines of the source are kept, of types whose readers else join them."""
-_LONGEST_ORNAMENT = 120
+_LONGEST_ORNAMENT, _LONGEST_CAPTION = 120, 200
+_CAPTION = re.compile(r"[\W_]*(?:tab(?:\.|le|leau|la|el|elle|ela|ella)|таблица|表)[ \xa0]?\d", re.IGNORECASE)
+"""The number of a table: ``Table 3``, ``Tab. 3``, ``Tabelle 3``, ``Tableau 3``, ``Tabla 3``, ``表3``."""
+_NO_END = re.compile(r"[^\W_][\"'”’»)\]*_]*\s*\Z")
 _SLICE = 4000
 _LOOK_AHEAD = 100
 
@@ -63,13 +66,33 @@ def split_sentences(document: Document, counter: TokenCounter, limits: Limits, l
     """The sentences of ``document``; ``language`` (ISO 639-1) chooses the rules for abbreviations."""
     text = _SURROGATE.sub("\ufffd", document.text)
     if not text.strip():
-        return _arrays((), _Draft(), 0, limits)
+        return _arrays((), _Draft(), 0, limits, frozenset())
     blocks = document.blocks or (Block(BlockKind.PARAGRAPH, 0, len(text)),)
-    draft = _fitted(text, blocks, _drafted(text, blocks, document.media_type, language), counter, limits)
-    return _arrays(blocks, draft, len(text), limits)
+    captions = _captions(text, blocks)
+    draft = _drafted(text, blocks, captions, document.media_type, language)
+    draft = _fitted(text, blocks, draft, counter, limits)
+    return _arrays(blocks, draft, len(text), limits, captions)
 
 
-def _drafted(text: str, blocks: Sequence[Block], media_type: str, language: str) -> _Draft:
+def _captions(text: str, blocks: Sequence[Block]) -> frozenset[int]:
+    """Paragraphs that are the caption of the table below: with its number, or one short line without an end.
+
+    Rows of plain text are list items; over these a caption has a number.
+    """
+    found = set[int]()
+    for index, (block, below) in enumerate(pairwise(blocks)):
+        table = below.kind is BlockKind.TABLE
+        size = block.end - block.start
+        if block.kind is not BlockKind.PARAGRAPH or size > _LONGEST_CAPTION:
+            continue
+        if table or below.kind is BlockKind.LIST_ITEM:
+            said = text[block.start : block.end]
+            if _CAPTION.match(said) or (table and "\n" not in said and _NO_END.search(said)):
+                found.add(index)
+    return frozenset(found)
+
+
+def _drafted(text: str, blocks: Sequence[Block], captions: frozenset[int], media_type: str, language: str) -> _Draft:
     """Every block in sentences, without regard to their size."""
     draft = _Draft()
     for index, block in enumerate(blocks):
@@ -77,7 +100,8 @@ def _drafted(text: str, blocks: Sequence[Block], media_type: str, language: str)
         if first < Structure.HEADING and draft.starts and _is_ornament(text, block):
             continue
         inner = Structure.ITEM if block.kind is BlockKind.TABLE else Structure.NONE
-        for place, start in enumerate(_starts(text, block, media_type, language)):
+        starts = [block.start] if index in captions else _starts(text, block, media_type, language)
+        for place, start in enumerate(starts):
             draft.add(start, index, inner if place else first)
     draft.starts[0] = 0
     draft.boundary[0] = Structure.HEADING
@@ -182,7 +206,7 @@ def _fitted(text: str, blocks: Sequence[Block], draft: _Draft, counter: TokenCou
     return result
 
 
-def _arrays(blocks: Sequence[Block], draft: _Draft, size: int, limits: Limits) -> Sentences:
+def _arrays(blocks: Sequence[Block], draft: _Draft, size: int, limits: Limits, captions: frozenset[int]) -> Sentences:
     starts = np.array(draft.starts, dtype=np.int64)
     boundary = np.array(draft.boundary, dtype=np.int64)
     levels = np.array([blocks[block].level or 1 for block in draft.blocks], dtype=np.int64)
@@ -193,11 +217,11 @@ def _arrays(blocks: Sequence[Block], draft: _Draft, size: int, limits: Limits) -
         block=np.array(draft.blocks, dtype=np.int64),
         boundary=boundary,
         level=np.where(boundary >= Structure.HEADING, levels, 0),
-        glue=np.array(_glue(blocks, draft, size, limits), dtype=np.bool_),
+        glue=np.array(_glue(blocks, draft, size, limits, captions), dtype=np.bool_),
     )
 
 
-def _glue(blocks: Sequence[Block], draft: _Draft, size: int, limits: Limits) -> list[bool]:
+def _glue(blocks: Sequence[Block], draft: _Draft, size: int, limits: Limits, captions: frozenset[int]) -> list[bool]:
     """The gaps that may not be cut: each belongs to a run of sentences that fits one chunk.
 
     Runs are grown from their end, so that of a chain of headings the last stays with what it heads.
@@ -209,7 +233,7 @@ def _glue(blocks: Sequence[Block], draft: _Draft, size: int, limits: Limits) -> 
     for index in range(len(sizes) - 1, -1, -1):
         tokens += draft.tokens[index]
         chars += sizes[index]
-        if index == 0 or not _wanted(blocks, draft, index, whole):
+        if index == 0 or not _wanted(blocks, draft, index, whole, captions):
             tokens = chars = 0
             continue
         fits = tokens + draft.tokens[index - 1] <= limits.max_tokens and chars + sizes[index - 1] <= limits.max_chars
@@ -219,12 +243,12 @@ def _glue(blocks: Sequence[Block], draft: _Draft, size: int, limits: Limits) -> 
     return glue
 
 
-def _wanted(blocks: Sequence[Block], draft: _Draft, index: int, whole: set[int]) -> bool:
-    """True where the gap before a sentence should not be cut: after a heading or table header, inside code."""
+def _wanted(blocks: Sequence[Block], draft: _Draft, index: int, whole: set[int], captions: frozenset[int]) -> bool:
+    """True where the gap before a sentence should not be cut: after a heading, caption or table header, inside code."""
     before = draft.blocks[index - 1]
     if draft.boundary[index] == Structure.DOCUMENT:
         return False
-    if blocks[before].kind is BlockKind.HEADING:
+    if blocks[before].kind is BlockKind.HEADING or before in captions:
         return True
     if before != draft.blocks[index]:
         return False

@@ -234,3 +234,22 @@ def test_a_plain_document_is_not_read_again_for_the_line_of_an_answer() -> None:
 
 def _unasked(offset: int) -> int:
     raise AssertionError(offset)
+
+
+def test_a_short_line_over_a_list_announces_it() -> None:
+    texts = ["Lamp signals\n\n", "Green: ready\n", "Amber: too hot\n", "Load paper."]
+    assert run_after(0, 1, texts, [HEADING, PARAGRAPH, ITEM, PARAGRAPH]) == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "gaps"),
+    [
+        ("It is green.\n\n", [HEADING, PARAGRAPH, ITEM]),
+        ("Lamp signals\n\n", [ITEM, PARAGRAPH, ITEM]),
+        ("Lamp signals\n\n", [HEADING, PARAGRAPH, PARAGRAPH]),
+        ("Lamp signals\n\n", [HEADING, ITEM, ITEM]),
+        ("Lamp signals, which tell you from afar what the machine is about to do\n\n", [HEADING, PARAGRAPH, ITEM]),
+    ],
+)
+def test_other_lines_announce_no_list(text: str, gaps: list[int]) -> None:
+    assert run_after(0, 1, [text, "Green: ready\n", "Amber: too hot\n"], gaps) == (0, 1)

@@ -476,3 +476,35 @@ def test_a_rule_of_any_mark_belongs_to_the_sentence_before(rule: str, name: str)
         f"One.\n\n{rule}\n\n",
         "Two.\n",
     ]
+
+
+TABLE = "| Code | Meaning |\n|---|---|\n| E1 | open |\n| E2 | short |\n"
+
+
+@pytest.mark.parametrize(
+    "caption",
+    ["Table 2. Error codes.", "*Tabelle 2: Fehler*", "Tab. 2", "Tableau 2 – Erreurs.", "表2 故障代码", "Error codes"],
+)
+def test_a_caption_is_one_sentence_and_stays_with_its_table(caption: str) -> None:
+    text = f"It stopped.\n\n{caption}\n\n{TABLE}"
+    document, sentences = cut(text, "a.md")
+    assert texts(text, "a.md")[:3] == ["It stopped.\n\n", f"{caption}\n\n", "| Code | Meaning |\n|---|---|\n"]
+    assert sentences.glue.tolist() == [False, False, True, True, False]
+    check(document, sentences, Limits())
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["See below.", "Tablets 3 times a day.", "It says:", "One line\nand one more", "See table 2 for the errors."],
+)
+def test_a_sentence_over_a_table_is_no_caption(line: str) -> None:
+    document, sentences = cut(f"{line}\n\n{TABLE}", "a.md")
+    header = document.text.index("| Code")
+    assert not sentences.glue[sentences.starts.tolist().index(header)]
+
+
+def test_a_numbered_caption_stays_with_the_rows_of_plain_text() -> None:
+    rows = "Model     Speed\nTX-400    152 mm/s\nTX-500    102 mm/s\n"
+    for caption, stays in (("Table 1 - Speed. All models.", True), ("Speed of all models", False)):
+        _, sentences = cut(f"It is fast.\n\n{caption}\n\n{rows}")
+        assert sentences.glue.tolist() == [False, False, stays, False, False]
