@@ -1,9 +1,9 @@
 """The answer inside a passage: the run of sentences that speaks most to the question, never without its point.
 
-A heading, a table's caption or header, a line over a list, a question, or a sentence that ends with a colon only
-announces what follows. A run that would end with one goes on to what is announced, past the addresses and the greeting
-of a mail; with nothing behind it, such as a question quoted at the end of a reply, it is no answer where another
-sentence is. Layer 1, pure.
+A heading, a table's caption or header, a line over a list, a question, or a sentence that ends with a colon or goes on
+in a formula only announces what follows. A run that would end with one goes on to what is announced, past the
+addresses and the greeting of a mail; with nothing behind it, such as a question quoted at the end of a reply, it is no
+answer where another sentence is. Layer 1, pure.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ _ANNOUNCES = re.compile(r"[:?\uff1a\uff1f\u061f][\s*_`\"'”’»)\]]*\Z")
 
 _TITLE = re.compile(r"\s*[^\W\d_][^\n]{,58}[^\W_]\s*")
 """A short line without a mark at its end."""
+
+_FORMULA = re.compile(r"\s*(?:\$\$|\\\[|\\begin\{)")
+_UNFINISHED = re.compile(r"[\w,)]\s*\Z")
 
 _GREETING = re.compile(r"\s*[^\W\d][^\n]{,58}[,\uff0c\u060c]\s*")
 
@@ -120,6 +123,8 @@ def _announces(place: int, texts: list[str], gaps: IntArray) -> bool:
     """True where a sentence is nothing without the next one: a block of code that is in parts announces nothing."""
     if gaps[place + 1] & GLUE:
         return bool(gaps[place] & ~GLUE >= Structure.PARAGRAPH)
+    if _UNFINISHED.search(texts[place]) and _FORMULA.match(texts[place + 1]):
+        return True
     return _ANNOUNCES.search(texts[place]) is not None or _heads_list(place, texts, gaps)
 
 

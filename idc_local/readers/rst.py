@@ -19,6 +19,7 @@ _GRID_TABLE = re.compile(r"\s*\+[-=]+(?:\+[-=]+)*\+\Z")
 _DIRECTIVE = re.compile(r"\s*\.\. ([\w:-]+)::(?:\s|\Z)")
 _TARGET = re.compile(r"\s*\.\. (?:_[^:]*:|__)")
 _FIELD = re.compile(r"\s*:[^:\s][^:]*:(?:\s|\Z)")
+_ROW = re.compile(r"\s*[*+-][ \t]+[*+-](?:\s|\Z)")
 _ROLES = re.compile(r":[\w:.+-]+:`([^`<]*?)\s*(?:<[^>`]*>)?`|`([^`<]*?)\s*<[^>`]*>`_+|[*`|]+([^*`|]+)[*`|]+_*")
 _CODE = frozenset(
     ("code", "code-block", "sourcecode", "literalinclude", "math", "parsed-literal", "doctest", "prompt", "testcode",
@@ -103,15 +104,28 @@ class _Blocks:
 
     def _directive(self, at: int, name: str) -> Iterator[RawBlock]:
         lines = self._lines
-        self._place = max(at + 1, lines.indented_end(at + 1, lines.indent(at)))
+        end = self._place = max(at + 1, lines.indented_end(at + 1, lines.indent(at)))
         if name in _CODE:
-            yield from lines.block(BlockKind.CODE, at, self._place)
+            yield from lines.block(BlockKind.CODE, at, end)
             return
         # What stands inside is read like all else, from the line after this one and its options on.
         goes_on = lines[at].rstrip()[-2:] != "::" and not _FIELD.match(lines[at + 1])
         body = lines.until(at + 1, lambda number: not (lines[number] if goes_on else _FIELD.match(lines[number])))
         yield from lines.block(BlockKind.PARAGRAPH, at, body)
         self._place = body
+        if name == "list-table":
+            yield from self._list_rows(body, end)
+
+    def _list_rows(self, at: int, end: int) -> Iterator[RawBlock]:
+        """The rows of a table that is written as a list of lists, each with its cells."""
+        lines = self._lines
+        while at < end and not lines[at]:
+            at += 1
+        depth = lines.indent(at)
+        while at < end and _ROW.match(lines[at]) and lines.indent(at) == depth:
+            row = lines.indented_end(at + 1, depth)
+            yield from lines.block(BlockKind.LIST_ITEM, at, row, lines.item_level(at))
+            self._place = at = lines.until(row, lambda number: bool(lines[number]))
 
     def _grid_head(self, at: int) -> int:
         """The line behind the header rows of a grid table, which a rule of ``=`` ends; ``at`` for none."""

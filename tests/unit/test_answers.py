@@ -253,3 +253,11 @@ def test_a_short_line_over_a_list_announces_it() -> None:
 )
 def test_other_lines_announce_no_list(text: str, gaps: list[int]) -> None:
     assert run_after(0, 1, [text, "Green: ready\n", "Amber: too hot\n"], gaps) == (0, 1)
+
+
+@pytest.mark.parametrize("formula", ["$$S = 1$$\n\n", "\\[S = 1\\]\n\n", "\\begin{align}S = 1\\end{align}\n\n"])
+def test_a_sentence_that_goes_on_in_a_formula_announces_it(formula: str) -> None:
+    gaps = [HEADING, PARAGRAPH, PARAGRAPH]
+    behind = [formula, "It is a state function of it."]
+    assert run_after(0, 1, ["so that S changes by\n\n", *behind], gaps) == (0, 2)
+    assert run_after(0, 1, ["S changes.\n\n", *behind], gaps) == (0, 1)

@@ -191,3 +191,23 @@ def test_every_word_is_in_a_block(name: str, text: str) -> None:
 def test_binary_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=rf"^{Path(name).stem}\.\w+: binary"):
         read_source(b"\x00\xff\x00\x01" * 200, name)
+
+
+def test_the_rows_of_a_list_table_are_its_units() -> None:
+    rows = ["* - Service\n     - Port", "* - web\n\n     - 8080", "* - metrics\n       of all\n     - 9102"]
+    text = ".. list-table:: Ports\n   :header-rows: 1\n\n   " + "\n   ".join(rows) + "\n\n   Said in it.\n\nBelow.\n"
+    blocks = [(block.kind.value, text[block.start : block.end]) for block in read_source(text.encode(), "a.rst").blocks]
+    assert blocks == [
+        ("paragraph", ".. list-table:: Ports\n   :header-rows: 1"),
+        *(("list_item", row) for row in rows),
+        ("paragraph", "Said in it."),
+        ("paragraph", "Below."),
+    ]
+
+
+@pytest.mark.parametrize("body", ["", "\n   - plain\n", "\n   No list.\n", "\n   * - a"])
+def test_a_list_table_of_another_form_loses_no_word(body: str) -> None:
+    text = f".. list-table::\n{body}\nBelow.\n"
+    document = read_source(text.encode(), "a.rst")
+    said = " ".join(text[block.start : block.end] for block in document.blocks)
+    assert said.split() == text.split()
