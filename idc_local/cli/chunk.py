@@ -61,6 +61,8 @@ def chunk_command(session: Session, options: ChunkArguments) -> None:
     cut = session.runtime.chunk(options.source, session.index_options(), explain=options.explain)
     session.close()
     session.emit(chunk_result(cut, session.settings.strategy, explain=options.explain))
+    if options.explain and len(cut.chunks) > 1 and not cut.segmentation.reasons:
+        session.note(f"the strategy {session.settings.strategy} gives no reasons for its cuts")
     for warning in cut.document.warnings:
         session.note(f"note: {cut.document.path}: {warning}")
 

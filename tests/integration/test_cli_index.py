@@ -193,6 +193,13 @@ def test_cuts_are_explained(call: Call, home: Path) -> None:
     assert chunks[0]["cut"] is None
     assert all(chunk["cut"]["terms"] for chunk in chunks[1:])
     assert all(chunk["cut"]["line"] == chunk["line_start"] for chunk in chunks[1:])
+    assert "gives no reasons" not in result.stderr
+    plain = call("chunk", "long.md", "--explain", "--intents", "off", "--strategy", "fixed", "--target-chars", "300")
+    assert plain.exit_code == 0
+    assert "the strategy fixed gives no reasons for its cuts\n" in plain.stderr
+    (home / "short.md").write_text("One sentence.")
+    short = call("chunk", "short.md", "--explain", "--intents", "off", "--strategy", "fixed")
+    assert short.stderr == "", "nothing was cut"
 
 
 def test_questions_of_a_file_and_of_the_index(indexed: Call, home: Path) -> None:
