@@ -15,7 +15,7 @@ import numpy as np
 
 from idc_local.abbreviations import goes_on
 from idc_local.language import detect_language
-from idc_local.terms import is_function_word, normalise, query_terms
+from idc_local.terms import normalise, query_terms
 from idc_local.types import FloatArray
 
 MOST_CHARS = 8000
@@ -40,7 +40,7 @@ class ParsedQuery:
     """A query ready to be asked: ``texts`` are the whole query and, where it has a scene, its asking clauses.
 
     terms: weight of each distinct lexical term, in order of its first place. words: the terms of each word of letters
-    alone, which may be misspelt; none for function words of one of the languages.
+    alone, which may be misspelt.
     """
 
     texts: tuple[str, ...]
@@ -68,8 +68,7 @@ def parse_query(text: str, languages: Sequence[str]) -> ParsedQuery:
     asking = query_terms(" ".join(clauses[first:]), languages)
     scene = query_terms(" ".join(clauses[:first]), languages)
     weights = dict.fromkeys(scene, SCENE_TERM) | dict.fromkeys(asking, 1.0)
-    told = (word for word in plain_words(text) if not is_function_word(word, languages))
-    own = {word: query_terms(word, languages) for word in told}
+    own = {word: query_terms(word, languages) for word in plain_words(text)}
     return ParsedQuery((text, *(clauses[first:] if first else ())), weights, own)
 
 

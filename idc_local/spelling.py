@@ -1,8 +1,9 @@
 """Words of a query that no passage holds as they were typed: looked for as what passages do hold. Pure.
 
 A misspelt one is looked for as the nearest known one. Near is what one slip makes of a word: a letter too many, too
-few, or wrong, or two swapped, but never the first one. A query of single Chinese or Japanese characters is looked for
-as the pairs that begin with them, for a text has them in pairs.
+few, or wrong, or two swapped, but never the first one. Function words of any language are right as they are: in an
+index of several languages, those of one are words that the others do not know. A query of single Chinese or Japanese
+characters is looked for as the pairs that begin with them, for a text has them in pairs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from idc_local.ranking import idf
-from idc_local.terms import is_lone
+from idc_local.terms import is_function_word, is_lone
 from idc_local.types import FloatArray
 
 SHORTEST = 5
@@ -100,7 +101,7 @@ def put_right(terms: Mapping[str, float], words: Mapping[str, Sequence[str]], vo
         near = [
             (_is_other_letter(stem, term), -held, term)
             for stem in own
-            if can_be_misspelt(stem) and len(right) < MOST_WORDS
+            if can_be_misspelt(stem) and len(right) < MOST_WORDS and not is_function_word(word)
             for term, held in vocabulary.near(stem).items()
         ]
         if near:

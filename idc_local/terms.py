@@ -162,6 +162,7 @@ _STOP_WORDS = {
     language: frozenset(map(normalise, [*(_ENGLISH.split() if language == "en" else words), *_asking(language)]))
     for language, words in FUNCTION_WORDS.items()
 }
+_ALL_STOP_WORDS = frozenset().union(*_STOP_WORDS.values())
 
 
 @lru_cache(maxsize=64)
@@ -261,13 +262,13 @@ def query_terms(text: str, languages: Sequence[str]) -> list[str]:
     return list(terms)
 
 
-def is_function_word(word: str, languages: Sequence[str]) -> bool:
-    """True for a normalised word that only asks or joins in one of the languages, though others may have it as a word.
+def is_function_word(word: str) -> bool:
+    """True for a normalised word that only asks or joins in some language, though it may be a word in another.
 
-    >>> is_function_word("there", ["pl", "en"]), is_function_word("three", ["pl", "en"])
+    >>> is_function_word("there"), is_function_word("three")
     (True, False)
     """
-    return any(word in _STOP_WORDS.get(language, ()) for language in languages or ["en"])
+    return word in _ALL_STOP_WORDS
 
 
 def is_lone(term: str) -> bool:

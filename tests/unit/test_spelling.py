@@ -80,6 +80,12 @@ def test_known_short_and_strange_words_stay_as_they_are(word: str, terms: list[s
     assert put_right(wanted, {word: terms}, KNOWN) == Righted(wanted, {}, unknown)
 
 
+def test_a_function_word_of_any_language_is_right_as_it_is() -> None:
+    known = KnownTerms({"three": 1, "walche": 1, "theme": 1}, 9)
+    words = {"there": ["there"], "welche": ["welche"], "thame": ["thame"]}
+    assert put_right({}, words, known).right == {"thame": "theme"}
+
+
 def test_a_word_that_is_typed_right_as_well_keeps_its_weight() -> None:
     terms = {"sallari": 1.0, "salari": 1.0}
     assert put_right(terms, {"sallary": ["sallari"], "salary": ["salari"]}, KNOWN) == Righted(
