@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from idc_local.types import (
     Span,
 )
 
+Row = TypeVar("Row")
 Json: TypeAlias = Any
 """A value as JSON has it; those who decode one know its shape."""
 
@@ -87,15 +88,23 @@ def encode_document(document: Document, language: str) -> bytes:
         "encoding": document.encoding,
         "source_sha256": document.source_sha256,
         "source_bytes": document.source_bytes,
-        "lines": document.lines,
         "pages": document.pages,
         "language": language,
-        "blocks": [
-            [block.kind.value, block.start, block.end, block.headings, block.level, block.header]
-            for block in document.blocks
-        ],
     }
-    return encode_json(value)
+    encoded = {name: encode_json(one) for name, one in value.items()}
+    encoded["lines"] = _encode_rows(document.lines, list)
+    encoded["blocks"] = _encode_rows(document.blocks, _block_fields)
+    return b"{" + b",".join(encode_json(name) + b":" + encoded[name] for name in sorted(encoded)) + b"}"
+
+
+def _encode_rows(rows: Sequence[Row], fields: Callable[[Row], Json]) -> bytes:
+    """A JSON list, some thousand rows at a time: those of a large document at once take several times the room."""
+    parts = (rows[start : start + TOGETHER] for start in range(0, len(rows), TOGETHER))
+    return b"[" + b",".join(encode_json([fields(row) for row in part])[1:-1] for part in parts) + b"]"
+
+
+def _block_fields(block: Block) -> list[Json]:
+    return [block.kind.value, block.start, block.end, block.headings, block.level, block.header]
 
 
 def decode_document(data: bytes, text: str) -> Document:
