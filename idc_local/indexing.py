@@ -167,8 +167,11 @@ class IndexRun:
         still = replace(entry, file=file)
         if is_archive(file.path):
             self._take_archive(still, data)
-        else:
-            self._take(still, data)
+            return
+        document = self._document(still, data)
+        del data  # as large as its text, which stays while it is worked on
+        if document is not None:
+            self._keep(still, document)
 
     def _take_archive(self, entry: Found, data: bytes) -> None:
         """Indexes what is in an archive, under the archive's size and time; what is no longer in it is removed."""
@@ -192,17 +195,27 @@ class IndexRun:
 
     def _take(self, entry: Found, data: bytes) -> None:
         """Indexes ``data`` under the entry's path, or records why not; the last good version stays until then."""
+        document = self._document(entry, data)
+        if document is not None:
+            self._keep(entry, document)
+
+    def _document(self, entry: Found, data: bytes) -> Document | None:
+        """The document in ``data``, or None once it is recorded why there is none."""
         path, source = entry.file.path, sha256_hex(data)
-        old = self._known.get(path)
         failed = self._failures.get(_failure_key(source, path))
         if failed is not None:
             self._fail(entry, source, failed.reason, failed.hint)
-            return
+            return None
         try:
-            document = self._reader.read(data, path)
+            return self._reader.read(data, path)
         except InputError as error:
             self._fail(entry, source, error.message.removeprefix(f"{path}: "), error.hint)
-            return
+            return None
+
+    def _keep(self, entry: Found, document: Document) -> None:
+        """Indexes a document under the entry's path."""
+        path = entry.file.path
+        old = self._known.get(path)
         self._tally.warnings.extend(f"{path}: {warning}" for warning in document.warnings)
         same = old is not None and old.document_id == document.id and not old.reason
         done = self._current(document.id) or not self._index(document)
@@ -211,7 +224,7 @@ class IndexRun:
                 path=path,
                 size=entry.file.size,
                 mtime_ns=entry.file.mtime_ns,
-                sha256=source,
+                sha256=document.source_sha256,
                 document_id=document.id,
                 encoding=document.encoding,
                 root=entry.root,

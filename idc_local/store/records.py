@@ -125,7 +125,7 @@ def _parts(indexed: IndexedDocument, order: IntArray) -> Iterator[tuple[str, byt
     yield "ranges", encode_array(indexed.ranges.reshape(-1, 2)[order], INTEGERS)
     vocabulary, postings, lengths = count_terms([indexed.terms[place] for place in places])
     yield "vocabulary", encode_json(vocabulary)
-    yield "postings", encode_array(postings, SHORTS)
+    yield "postings", view_array(postings, SHORTS)
     yield "lengths", encode_array(lengths, INTEGERS)
     yield "chunk_headings", encode_array(indexed.headings.of_chunk[order], INTEGERS)
     hashes, held = hash_terms(indexed.sentence_terms)
