@@ -89,3 +89,19 @@ def test_the_table_says_what_misses(report: Any) -> None:
         "| texts embedded a second | `SentenceTransformer.encode` | 1.4× | 1.9× | 1.8× | **no** |",
         "| cutting | raglite | 30× | 31× | 10× | yes |",
     ]
+
+
+def test_texts_to_measure_memory_with_hardly_repeat_a_sentence(script: Callable[[str], Any]) -> None:
+    # Repeated sentences share their vectors, and made one large file look smaller than it is.
+    made_text = script("speed_growth").made_text
+    pool = [f"The pump of house {letter * 3} leaks a little on cold days." for letter in "abcdefgh"]
+    text = made_text(pool, 20_000, 1)
+    assert 20_000 <= len(text) < 20_400
+    found = [sentence for paragraph in text.split("\n\n") for sentence in paragraph.split(". ")]
+    assert len(found) == 5 * (text.count("\n\n") + 1)
+    assert len(set(found)) > 0.5 * len(found)
+    assert all(
+        sum(one != other for one, other in zip(sentence.split(), pool[0].split(), strict=True)) <= 3
+        for sentence in found
+    )
+    assert text == made_text(pool, 20_000, 1) != made_text(pool, 20_000, 2)
