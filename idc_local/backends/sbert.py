@@ -57,6 +57,8 @@ BFLOAT16_GAIN = 1.3
 """How many times as fast bfloat16 must be: clearly, so that every run decides alike."""
 BATCH_TOKENS = 1536
 """Wide enough for matrix products at full speed, small enough that what lies between them stays in the cache."""
+FEW_TOKENS = 256
+"""No batch is made smaller than this to give every thread its share."""
 LEAST_TOKENS = 64
 """Smaller batches are filled up with their own rows: products of few rows are added up in another order."""
 DOCUMENTS, QUERIES = 0, 1
@@ -174,7 +176,10 @@ class SentenceEmbedder:
         return merge_pieces(pieces, vectors), own
 
     def _in_batches(self, ids: Sequence[list[int]], work: Callable[[IntArray], None]) -> None:
-        batches = list(_batches([len(one) for one in ids], mixed=self._packs))
+        lengths = [len(one) for one in ids]
+        share = -(-sum(lengths) // (2 * self._threads))
+        room = min(BATCH_TOKENS, max(FEW_TOKENS, share))
+        batches = list(_batches(lengths, room, mixed=self._packs))
         with ThreadPoolExecutor(min(self._threads, max(1, len(batches)))) as workers:
             for _ in workers.map(work, batches):
                 pass
@@ -206,8 +211,8 @@ class SentenceEmbedder:
         return vectors, np.split(tokens, ends)[: len(ids)]
 
 
-def _batches(lengths: Sequence[int], *, mixed: bool) -> Iterator[IntArray]:
-    """Places of texts that have tokens, the longest first, at most ``BATCH_TOKENS`` together; alike unless ``mixed``.
+def _batches(lengths: Sequence[int], room: int, *, mixed: bool) -> Iterator[IntArray]:
+    """Places of texts that have tokens, the longest first, at most ``room`` together; of one length unless ``mixed``.
 
     Tokenizers that put nothing around a text have none for an empty one.
     """
@@ -215,7 +220,7 @@ def _batches(lengths: Sequence[int], *, mixed: bool) -> Iterator[IntArray]:
     order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
     start, tokens = 0, 0
     for place, length in enumerate(lengths[text] for text in order):
-        if place > start and (tokens + length > BATCH_TOKENS or not (mixed or length == lengths[order[start]])):
+        if place > start and (tokens + length > room or not (mixed or length == lengths[order[start]])):
             yield order[start:place]
             start, tokens = place, 0
         tokens += length

@@ -106,9 +106,21 @@ def test_a_text_without_any_token_gets_no_direction(tmp_path: Path, kind: str) -
     assert (embedder.encode_documents(["", " "]) == 0).all()
 
 
-def test_batches_hold_every_text_once_and_no_more_tokens_than_agreed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sbert, "BATCH_TOKENS", 10)
+def test_batches_hold_every_text_once_and_no_more_tokens_than_agreed() -> None:
     lengths = [3, 12, 0, 4, 3, 3, 4, 5]
-    assert [batch.tolist() for batch in sbert._batches(lengths, mixed=True)] == [[1], [7, 3], [6, 0, 4], [5]]
-    assert [batch.tolist() for batch in sbert._batches(lengths, mixed=False)] == [[1], [7], [3, 6], [0, 4, 5]]
-    assert list(sbert._batches([], mixed=True)) == list(sbert._batches([0], mixed=False)) == []
+    assert [batch.tolist() for batch in sbert._batches(lengths, 10, mixed=True)] == [[1], [7, 3], [6, 0, 4], [5]]
+    assert [batch.tolist() for batch in sbert._batches(lengths, 10, mixed=False)] == [[1], [7], [3, 6], [0, 4, 5]]
+    assert list(sbert._batches([], 10, mixed=True)) == list(sbert._batches([0], 10, mixed=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "threads", "batches"), [(4, 2, 1), (200, 2, 4), (200, 1, 3), (200, 4, 8), (2000, 2, 23)]
+)
+def test_every_thread_gets_its_share(tmp_path: Path, texts: int, threads: int, batches: int) -> None:
+    # Texts of 17 tokens: 2,000 of them fill 23 batches of 90 texts.
+    embedder = load_embedder(build(tmp_path, "bert"), threads, bfloat16=False)
+    assert isinstance(embedder, SentenceEmbedder)
+    seen: list[int] = []
+    embedder._in_batches([[3] * 17] * texts, lambda batch: seen.append(len(batch)))
+    assert sum(seen) == texts
+    assert len(seen) == batches
