@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from idc_local.config import INDEX_CONFIG
 from idc_local.errors import StoreCorrupt, StoreError, StoreMismatch, UsageError, quote
 from idc_local.fingerprint import canonical_json, parse_json, sha256_hex
 
@@ -44,9 +45,6 @@ REMAKE = "idc-local index PATH --rebuild"
 
 DOCUMENTS = "documents.npy"
 """In each generation; readers lock it while they read."""
-
-SETTINGS = "config.toml"
-"""An index's own settings, which may be there before it."""
 
 DOOMED = ".removing-"
 """Prefix of a generation that is being removed: no reader can find it any more."""
@@ -193,7 +191,7 @@ def check_place(folder: Path, roots: Iterable[Path]) -> None:
 
 def _is_own(name: str) -> bool:
     """True for what a new index may find: its settings, what an interrupted run has left, and hidden files."""
-    return name in (LOCK, GENERATIONS, SETTINGS) or name.startswith((".", DATABASE))
+    return name in (LOCK, GENERATIONS, INDEX_CONFIG) or name.startswith((".", DATABASE))
 
 
 def missing_index(folder: Path) -> StoreError:
